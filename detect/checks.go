@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
 	"math"
-	"math/big"
+	"math/bits"
 	"net/url"
 	"strings"
 )
@@ -56,14 +57,30 @@ func Entropy(value []byte) (bits float64) {
 	for _, c := range value {
 		counts[c]++
 	}
-	for _, n := range counts {
-		if n > 0 {
-			p := float64(n) / float64(len(value))
-			bits -= p * math.Log2(p)
+	all := log2(len(value))
+	for _, c := range value {
+		if n := counts[c]; n > 0 {
+			bits += float64(n) / float64(len(value)) * (all - log2(n))
+			counts[c] = 0
 		}
 	}
 	return bits
 }
+
+// log2 returns the binary logarithm of a number, from a table for small ones.
+func log2(n int) float64 {
+	if n < len(logarithms) {
+		return logarithms[n]
+	}
+	return math.Log2(float64(n))
+}
+
+var logarithms = func() (t [256]float64) {
+	for n := range t {
+		t[n] = math.Log2(float64(n))
+	}
+	return t
+}()
 
 // crcOf returns the check of tokens that end in the CRC-32 of their middle, behind a prefix of that size, as six digits
 // of base 62 (https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/).
@@ -115,8 +132,8 @@ func bedrockKey(key []byte) bool {
 
 // macaroon checks a token that is a macaroon of version 2 from an index of Python packages.
 func macaroon(token []byte) bool {
-	plain := decoded64(token[len("pypi-"):])
-	return bytes.HasPrefix(plain, []byte{2, 1}) && bytes.Contains(plain[:min(len(plain), 32)], []byte("pypi"))
+	plain := decoded64(token[len("pypi-"):][:44]) // of the 50 that are there
+	return bytes.HasPrefix(plain, []byte{2, 1}) && bytes.Contains(plain, []byte("pypi"))
 }
 
 // jsonHead checks base64 that begins an object of JSON.
@@ -209,15 +226,32 @@ func bech32(text []byte) bool {
 
 // base58Check checks text of Bitcoin's base 58, which ends in four bytes of a double SHA-256.
 func base58Check(text []byte) bool {
-	n, radix := new(big.Int), big.NewInt(58)
-	for _, c := range text {
-		v := strings.IndexByte("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", c)
-		if v < 0 {
-			return false
+	var words [16]uint64 // of the number, the lowest first
+	for len(text) > 0 {
+		part, radix := uint64(0), uint64(1)
+		chunk := text[:min(len(text), 10)] // whose number a word holds
+		text = text[len(chunk):]
+		for _, c := range chunk {
+			v := base58Value[c]
+			if v < 0 {
+				return false
+			}
+			part, radix = part*58+uint64(v), radix*58
 		}
-		n.Add(n.Mul(n, radix), big.NewInt(int64(v)))
+		for i := range words { // words = words*radix + part
+			high, low := bits.Mul64(words[i], radix)
+			sum, carry := bits.Add64(low, part, 0)
+			words[i], part = sum, high+carry
+		}
+		if part > 0 {
+			return false // it is longer than any such key
+		}
 	}
-	plain := n.Bytes()
+	var number [8 * len(words)]byte
+	for i, word := range words {
+		binary.BigEndian.PutUint64(number[len(number)-8*(i+1):], word)
+	}
+	plain := bytes.TrimLeft(number[:], "\x00")
 	if len(plain) < 5 {
 		return false
 	}
@@ -225,3 +259,14 @@ func base58Check(text []byte) bool {
 	twice := sha256.Sum256(once[:])
 	return bytes.Equal(twice[:4], plain[len(plain)-4:])
 }
+
+// base58Value is the value of each digit of base 58, and -1 for any other byte.
+var base58Value = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i, c := range []byte("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz") {
+		t[c] = int8(i)
+	}
+	return t
+}()

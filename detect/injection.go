@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -324,8 +325,31 @@ func spaced(text []byte, at int) bool {
 		start--
 	}
 	r, _ := utf8.DecodeRune(text[start:])
-	return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+	if r > 0xffff {
+		return unicode.IsLetter(r) && !unicode.In(r, unspaced...)
+	}
+	return spacedLetters()[r>>6]>>(r&63)&1 != 0
 }
+
+// unspaced are the scripts without spaces between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai}
+
+// spacedLetters are the letters below 0x10000 of the other scripts, a bit each. Tables of Unicode take long to look up.
+var spacedLetters = sync.OnceValue(func() *[1 << 10]uint64 {
+	var t [1 << 10]uint64
+	each := func(table *unicode.RangeTable, do func(r rune)) {
+		for _, row := range table.R16 {
+			for r := rune(row.Lo); r <= rune(row.Hi); r += rune(row.Stride) {
+				do(r)
+			}
+		}
+	}
+	each(unicode.L, func(r rune) { t[r>>6] |= 1 << (r & 63) })
+	for _, script := range unspaced {
+		each(script, func(r rune) { t[r>>6] &^= 1 << (r & 63) })
+	}
+	return &t
+})
 
 // mailAt reports whether the sign at a place is that of a mail address.
 func mailAt(text []byte, at int) bool {

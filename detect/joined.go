@@ -1,6 +1,9 @@
 package detect
 
-import "sort"
+import (
+	"bytes"
+	"sort"
+)
 
 // A server may cut a value in pieces, over the texts of several blocks, the elements of an array or the members of an
 // object. An agent puts them together again. So the strings of a JSON text are also read one behind the other: all in
@@ -47,6 +50,7 @@ type collator struct {
 
 // joined looks for values that stand in several strings of a text, or of JSON in a string of it.
 func (w *scan) joined(v *view) {
+	w.most = w.checked + leastChecks + mostChecked*len(v.text)
 	j := &w.collator
 	j.inner = j.inner[:0]
 	j.strings(w, v)
@@ -141,7 +145,11 @@ func (j *collator) end(c *chain) {
 			if i > 0 {
 				j.joints = append(j.joints, len(j.buf))
 			}
-			j.buf, j.marks, _ = flatten(j.buf, j.marks, j.v.text[:s.end], s.start, jsonEscapes)
+			if piece := j.v.text[s.start:s.end]; bytes.IndexByte(piece, '\\') < 0 {
+				j.marks, j.buf = append(j.marks, mark{len(j.buf), s.start}), append(j.buf, piece...)
+			} else {
+				j.buf, j.marks, _ = flatten(j.buf, j.marks, j.v.text[:s.end], s.start, jsonEscapes)
+			}
 		}
 		j.buf = append(j.buf, 0) // which is of no value, and wraps no line
 	}

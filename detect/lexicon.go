@@ -44,6 +44,7 @@ const (
 	hiddenRun            // text of characters that do not show
 	splitWords           // characters that do not show inside of words
 	overridden           // a character that turns the direction of writing round
+	otherScript          // a passage in another script than the text around it; no word says so
 	meanings             // their number
 )
 

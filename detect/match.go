@@ -9,7 +9,11 @@ import (
 type scan struct {
 	s        *Scanner
 	salt     []byte
-	work     int // bytes that may still be read
+	work     int     // bytes that may still be read
+	looks    int     // how many views were looked at
+	ends     []tried // of each rule
+	checked  int     // work of checks of candidates so far, as bytes
+	most     int     // that this may be, where strings are joined
 	found    []Finding
 	counts   map[Class]int // of findings
 	cut      bool
@@ -26,7 +30,6 @@ type scan struct {
 type level struct {
 	view  view
 	runs  []run  // of each set, the last run that was looked at
-	pem   int    // where the next end of a PEM block was found
 	buf   []byte // decoded text for the next depth
 	wide  []byte // digits of base64 or hexadecimal, without line breaks
 	marks []mark
@@ -76,6 +79,9 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 		return
 	}
 	secret := v.text[m.secret:m.last]
+	if !w.again(r, m.secret, m.last) || !w.affords(checkWork+len(secret)) {
+		return
+	}
 	if !r.Found() {
 		if r.Check != nil && !r.Check(secret) || r.Check == nil && !random(secret) {
 			return
@@ -85,6 +91,34 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 		return
 	}
 	w.add(v, Finding{Kind: r.Kind, Why: r.Name, Class: r.Class, Confidence: m.confidence, Digest: digest(w.salt, secret)}, m)
+}
+
+// A tried is how often values of a rule with one end were checked, in the view that was looked at as the number says.
+type tried struct{ look, last, times int }
+
+// again reports whether a value of a rule may be checked, after others that began before and have its end, or overlap
+// with it and are cut where values are. Many names in one long run are not as many values, and would take its size
+// each.
+func (w *scan) again(r *Rule, first, last int) bool {
+	c := &w.ends[r.number]
+	if c.look != w.looks || c.last != last && (last-first < mostRepeat || first >= c.last) {
+		*c = tried{look: w.looks}
+	}
+	c.last = last
+	c.times++
+	w.cut = w.cut || c.times > mostStarts
+	return c.times <= mostStarts
+}
+
+// affords counts the work of the check of a candidate, as bytes, and reports whether there is enough left for it. Where
+// strings are joined, nearly any place may begin and end a value: there, text that is built so is cut off.
+func (w *scan) affords(work int) bool {
+	w.checked += work
+	if !w.split || w.checked <= w.most {
+		return true
+	}
+	w.cut = true
+	return false
 }
 
 // add adds a finding that stands where a match is. No class takes the room of another.
@@ -147,6 +181,9 @@ func (w *scan) weaker(c Class, at Confidence) int {
 
 // match checks a shape whose anchor begins at a place. It returns how far it read, if it does not hold.
 func (w *scan) match(v *view, s *shape, at int) (m match, ok bool) {
+	if !w.affords(matchWork) {
+		return m, false
+	}
 	m.secret = -1
 	start := at
 	for i := s.anchor - 1; i >= 0; i-- {
@@ -303,6 +340,11 @@ const (
 	maxEncoded  = 3       // of which this many are of base64 or hexadecimal: that of a blob, and two
 	mostWork    = 8       // bytes read in all views, as a multiple of the text
 	leastWork   = 1 << 16 // bytes that may be read of any text, however short
+	mostStarts  = 8       // values of a rule with one end that are checked
+	mostChecked = 1       // work of checks in joined strings, as a multiple of the text
+	leastChecks = 1 << 14 // the same for any text, however short
+	checkWork   = 128     // work of the check of a value, beside its size
+	matchWork   = 24      // work of a match of a shape
 	chunk       = 1 << 16 // bytes of a view that are decoded at once
 	overlap     = 1 << 12 // bytes of a chunk that are read again with the next one
 )

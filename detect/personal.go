@@ -1,6 +1,9 @@
 package detect
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Kinds of numbers of machines.
 const (
@@ -102,9 +105,10 @@ func findPhone(_ *scan, v *view, start, end int) (m match, ok bool) {
 	}
 	from, least := start, 9
 	if text[start] != '+' {
-		if from, least = mentioned(text, end), 8; from < 0 || from == len(text) || text[from] == '+' {
+		if from, ok = mentioned(text, end); !ok || from == len(text) || text[from] == '+' {
 			return m, false
 		}
+		least = 8
 	}
 	last, digits, groups := dialled(text, from)
 	if len(digits) < least || len(digits) > 15 || last < len(text) && wordByte[text[last]] || !differ(digits) {
@@ -156,20 +160,19 @@ func dials(d []int) bool {
 	return true
 }
 
-// mentioned returns where the value begins that follows its name, which ends at end, or -1.
-func mentioned(text []byte, end int) int {
-	i := skip(text, end, 2, "s\"'`)]")
-	for _, word := range [...]string{" number", " no.", " nr.", " no", " nr", " is", "_number", "号", "번호는"} {
-		if n := len(word); i+n <= len(text) && equal(text[i:i+n], word, true) {
-			i += n
-			break
+// mentioned returns where the value begins that follows its name, which ends at end.
+func mentioned(text []byte, end int) (from int, ok bool) {
+	i := skip(text, end, 2, plural)
+	if i < len(text) && (fringe[text[i]]&blanks != 0 || text[i] == '_' || text[i] >= utf8.RuneSelf) {
+		for _, word := range [...]string{" number", " no.", " nr.", " no", " nr", " is", "_number", "号", "번호는"} {
+			if n := len(word); i+n <= len(text) && equal(text[i:i+n], word, true) {
+				i += n
+				break
+			}
 		}
 	}
-	from := skip(text, i, 6, " \t:=\"'`#>.,(：")
-	if from == i {
-		return -1
-	}
-	return from
+	from = skip(text, i, 6, between)
+	return from, from > i
 }
 
 // addressAt reads an IPv4 address of the public network that begins with the n digits at start.

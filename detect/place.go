@@ -144,13 +144,18 @@ func (p *placer) path() string {
 
 // stringEnd returns the place behind the string that begins at a quote.
 func stringEnd(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	for at := start + 1; ; at++ {
+		n := bytes.IndexByte(text[at:], '"')
+		if n < 0 {
+			return len(text)
+		}
+		at += n
+		escapes := at
+		for text[escapes-1] == '\\' {
+			escapes--
+		}
+		if (at-escapes)%2 == 0 {
+			return at + 1
 		}
 	}
-	return len(text)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -100,13 +102,22 @@ func (f *Finding) widen(text []byte) {
 	}
 }
 
-// placeholder returns the text in the place of a value, encoded as the whole member that it is of, if it is.
+// placeholder returns the text in the place of a value, encoded as the whole member that it is of, if it is. It ends no
+// string, however a program names its kinds.
 func (f Finding) placeholder() string {
-	text := "[redacted:" + string(f.Kind) + "]"
+	text := "[redacted:" + strings.Map(kindByte, string(f.Kind)) + "]"
 	if f.whole {
 		return base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return text
+}
+
+// kindByte returns a character of a kind as placeholders have it.
+func kindByte(r rune) rune {
+	if r < utf8.RuneSelf && wordByte[r] || r == '.' || r == ':' {
+		return r
+	}
+	return '-'
 }
 
 func (f Finding) valueEnd() int { return f.ValueOffset + f.ValueSize }
@@ -123,9 +134,9 @@ type unit struct {
 	name  bool
 }
 
-// of reports whether a span has bytes of a unit that it may change.
+// of reports whether a span has bytes of a unit that it may change: of a number, all.
 func (u unit) of(start, end int) bool {
-	if start >= u.end || end <= u.start {
+	if start >= u.end || end <= u.start || u.kind == numeral && (start > u.start || end < u.end) {
 		return false
 	}
 	begins, ends := u.alone.start < start, end < u.alone.end
@@ -140,8 +151,14 @@ const (
 	structure                 // of JSON, which stays
 )
 
-// eachUnit calls a function for each unit of a text.
-func eachUnit(text []byte, form Form, visit func(unit)) {
+// eachUnit calls a function for each unit of a text. JSON in a string of JSON has units of its own, so that it stays
+// JSON.
+func eachUnit(text []byte, form Form, visit func(unit)) { eachInner(text, form, mostInnerUnits, visit) }
+
+// mostInnerUnits is how deep JSON in strings has units of its own.
+const mostInnerUnits = 4
+
+func eachInner(text []byte, form Form, depth int, visit func(unit)) {
 	inString, alone, name := form == Plain, span{}, false
 	for i := 0; i < len(text); {
 		start := i
@@ -152,6 +169,9 @@ func eachUnit(text []byte, form Form, visit func(unit)) {
 			}
 			i++
 			visit(unit{start, i, structure, 0, span{}, false})
+			if inString && depth > 0 {
+				i += innerUnits(text, i, depth-1, visit)
+			}
 		case form == JSON && inString && c == '\\':
 			r, n := backslash(text[i:])
 			n = max(n, min(2, len(text)-i))
@@ -171,6 +191,42 @@ func eachUnit(text []byte, form Form, visit func(unit)) {
 			visit(unit{start, i, kindOf(text[start:i]), 0, span{}, false})
 		}
 	}
+}
+
+// innerUnits visits the units of an object or an array in the string that begins at a place, and returns the size of
+// the string, without its last quote; 0 if neither is in it.
+func innerUnits(text []byte, start, depth int, visit func(unit)) (size int) {
+	literal := text[start:max(start, stringEnd(text, start-1)-1)]
+	if n := whiteSpace(literal); n == len(literal) || literal[n] != '{' && literal[n] != '[' {
+		return 0
+	}
+	var inner []byte
+	var from []int // where each byte of it begins
+	for i := 0; i < len(literal); {
+		r, n := rune(0), 1
+		if literal[i] != '\\' {
+			inner, from = append(inner, literal[i]), append(from, start+i)
+		} else if r, n = backslash(literal[i:]); n > 0 {
+			for inner = utf8.AppendRune(inner, r); len(from) < len(inner); {
+				from = append(from, start+i)
+			}
+		} else {
+			return 0
+		}
+		i += n
+	}
+	if !json.Valid(inner) {
+		return 0
+	}
+	from = append(from, start+len(literal))
+	eachInner(inner, JSON, depth, func(u unit) {
+		u.start, u.end = from[u.start], from[u.end]
+		if u.alone != (span{}) {
+			u.alone = span{from[u.alone.start], from[u.alone.end]}
+		}
+		visit(u)
+	})
+	return len(literal)
 }
 
 // standsAlone returns the span of the string that begins at a quote, with its quotes, if it is the name of a member or

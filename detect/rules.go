@@ -23,6 +23,7 @@ type Rule struct {
 	anchors []string                                                  // in lower case; find looks at their surroundings
 	find    func(w *scan, v *view, start, end int) (m match, ok bool) // at an anchor
 	shapes  []int
+	number  int // in the table of a scanner
 }
 
 // Found reports whether code finds the rule's matches, and says for each how certain it is.

@@ -91,10 +91,12 @@ func assigned(w *scan, v *view, r *Rule, start, end int) {
 	if !generic && start > 0 && wordByte[v.text[start-1]] && lower(v.text[start-1]) == v.text[start-1] && lower(v.text[start]) == v.text[start] {
 		return // the end of another word
 	}
-	from, ok := assignment(v.text, start, end)
-	if r.Class == Personal {
-		from = mentioned(v.text, end)
-		ok = from >= 0 && (start == 0 || !wordByte[v.text[start-1]] || !wordByte[v.text[start]])
+	var from int
+	var ok bool
+	if r.Class != Personal {
+		from, ok = assignment(v.text, start, end)
+	} else if start == 0 || !wordByte[v.text[start-1]] || !wordByte[v.text[start]] {
+		from, ok = mentioned(v.text, end)
 	}
 	if !ok {
 		return
@@ -102,12 +104,13 @@ func assigned(w *scan, v *view, r *Rule, start, end int) {
 	if generic {
 		n := w.run(v, 0, from)
 		m := match{start: start, end: from + n, secret: from, last: from + n}
-		if n >= 8 && n <= 200 && secretive(v.text[from:from+n]) {
+		if n >= 8 && n <= 200 && w.affords(n) && secretive(v.text[from:from+n]) {
 			w.judge(v, r, m)
 		}
 		return
 	}
 	for _, number := range r.shapes {
+		w.affords(matchWork)
 		s := &w.s.shapes[number]
 		at, ok := from, true
 		for i := range s.parts {
@@ -134,9 +137,9 @@ func valueSet() set {
 // assignment returns where the value begins that is assigned to the name from start to end: in source code,
 // configuration, JSON, XML, headers and command lines.
 func assignment(text []byte, start, end int) (from int, ok bool) {
-	i := skip(text, end, 3, "0123456789_")
-	quoted := skip(text, i, 3, "\"'`\\])")
-	j := skip(text, quoted, 4, " \t")
+	i := skip(text, end, 3, numbering)
+	quoted := skip(text, i, 3, closing)
+	j := skip(text, quoted, 4, blanks)
 	switch rest := text[j:min(len(text), j+2)]; {
 	case len(rest) == 0:
 		return 0, false
@@ -154,17 +157,8 @@ func assignment(text []byte, start, end int) (from int, ok bool) {
 	default:
 		return 0, false
 	}
-	j = skip(text, j, 4, " \t")
-	return skip(text, j, 4, "\"'`\\("), true
-}
-
-// skip returns the place behind at most some bytes of a few.
-func skip(text []byte, from, most int, any string) int {
-	i := from
-	for i < len(text) && i-from < most && bytes.IndexByte([]byte(any), text[i]) >= 0 {
-		i++
-	}
-	return i
+	j = skip(text, j, 4, blanks)
+	return skip(text, j, 4, opening), true
 }
 
 // mixed reports whether a value has both letters and digits.
@@ -203,13 +197,17 @@ func serious(password []byte) bool {
 
 // isDatabase reports whether a scheme is of a database or a queue.
 func isDatabase(scheme []byte) bool {
-	for _, known := range [...]string{
-		"postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps", "mssql", "sqlserver", "clickhouse",
-		"cockroachdb", "nats", "kafka", "oracle",
-	} {
-		if len(known) == len(scheme) && equal(scheme, known, true) {
-			return true
-		}
+	var folded [len("mongodb+srv")]byte
+	if len(scheme) > len(folded) {
+		return false
+	}
+	for i, c := range scheme {
+		folded[i] = lower(c)
+	}
+	switch string(folded[:len(scheme)]) {
+	case "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps", "mssql", "sqlserver", "clickhouse",
+		"cockroachdb", "nats", "kafka", "oracle":
+		return true
 	}
 	return false
 }

@@ -29,71 +29,93 @@ func bearerValue(token []byte) bool { return random(token) && mixed(token) && En
 const mostPEM = 16 << 10
 
 // findPEM finds a private key by the end of its first line.
-func findPEM(w *scan, v *view, start, end int) (m match, ok bool) {
+func findPEM(_ *scan, v *view, start, end int) (m match, ok bool) {
 	const begin = "-----BEGIN "
 	head := v.text[max(0, start-40):start]
 	at := bytes.LastIndex(head, []byte(begin))
 	if at < 0 || len(bytes.Trim(head[at+len(begin):], " ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) > 0 {
 		return m, false
 	}
-	m = match{start: start - len(head) + at, confidence: High}
-	last := endOfPEM(w, v, end)
-	body := v.text[end:min(last, end+mostPEM)]
-	if !keyBody(body) {
+	from, size := bodyOfPEM(v.text[end:min(len(v.text), end+mostPEM)])
+	if !keyBody(v.text[end+from:end+size], from > 0) {
 		return m, false
 	}
-	m.end = end + len(body)
+	m = match{start: start - len(head) + at, end: end + size, confidence: High}
 	m.secret, m.last = m.start, m.end
 	return m, true
 }
 
-// endOfPEM returns where the block ends that has begun before a place. Each end is looked for once.
-func endOfPEM(w *scan, v *view, from int) int {
-	l := &w.levels[v.depth]
-	if l.pem < from {
-		if l.pem = len(v.text); from < len(v.text) {
-			if n := bytes.Index(v.text[from:], []byte("-----END")); n >= 0 {
-				l.pem = from + n
-			}
+// bodyOfPEM returns where the base64 behind the first line of PEM begins and ends: behind headers perhaps, as of
+// encrypted keys, and before the first byte that is neither of base64 nor white space. So it ends with a string of
+// JSON.
+func bodyOfPEM(text []byte) (from, end int) {
+	for {
+		n := whiteSpace(text[end:])
+		size := headerOfPEM(text[end+n:])
+		if size == 0 {
+			break
 		}
+		end += n + size
+		from = end
 	}
-	return l.pem
-}
-
-// keyBody reports whether the text behind the first line of PEM is a key: base64 in lines, behind headers perhaps. Of
-// keys in PEM other than PGP's, it begins with a sequence of DER, or as OpenSSH writes its own.
-func keyBody(body []byte) bool {
-	if n := bytes.LastIndex(body[:min(len(body), 256)], []byte(": ")); n >= 0 { // headers, as of encrypted keys
-		line := bytes.IndexByte(body[n:], '\n')
-		if line < 0 {
-			return false
-		}
-		return digits64(body[n+line:]) >= 48
-	}
-	var first [64]byte
-	n := 0
-	for _, c := range body[:min(len(body), 512)] {
-		if standard64(c) && n < len(first) {
-			first[n] = c
-			n++
-		} else if n == len(first) || c > ' ' && c != '=' {
+	for end < len(text) {
+		if n := whiteSpace(text[end:]); n > 0 {
+			end += n
+		} else if standard64(text[end]) || text[end] == '=' {
+			end++
+		} else {
 			break
 		}
 	}
-	return n >= 48 && (random(first[:n]) || bytes.HasPrefix(first[:], []byte("b3BlbnNzaC1rZXktdjE")))
+	return from, end
 }
 
-// standard64 reports whether a byte is a digit of base64 in files.
-func standard64(c byte) bool { return base64Value[c] <= 63 && c != '-' && c != '_' }
-
-// digits64 counts the digits of base64 that a text begins with, lines and blanks aside.
-func digits64(text []byte) (n int) {
-	for _, c := range text[:min(len(text), 512)] {
-		if standard64(c) {
+// whiteSpace returns the size of the white space that a text begins with, which source code writes as escapes.
+func whiteSpace(text []byte) (n int) {
+	for n < len(text) {
+		switch {
+		case text[n] > 0 && text[n] <= ' ':
 			n++
-		} else if c > ' ' && c != '=' {
-			break
+		case n+1 < len(text) && text[n] == '\\' && bytes.IndexByte([]byte("nrt"), text[n+1]) >= 0:
+			n += 2
+		default:
+			return n
 		}
 	}
 	return n
 }
+
+// headerOfPEM returns the size of the header that a text begins with, up to the end of its line; 0 if it begins with
+// none. No string of JSON ends in it.
+func headerOfPEM(text []byte) int {
+	n := 0
+	for n < len(text) && n < 40 && (wordByte[text[n]] || text[n] == '-') {
+		n++
+	}
+	if n == 0 || !bytes.HasPrefix(text[n:], []byte(": ")) {
+		return 0
+	}
+	for ; n < len(text) && n < 256 && text[n] != '"'; n++ {
+		if text[n] == '\n' || bytes.HasPrefix(text[n:], []byte(`\n`)) {
+			return n
+		}
+	}
+	return 0
+}
+
+// keyBody reports whether the base64 in PEM is a key. Without headers, of keys other than PGP's, it begins with a
+// sequence of DER, or as OpenSSH writes its own.
+func keyBody(body []byte, headers bool) bool {
+	var first [64]byte
+	n := 0
+	for i := 0; i < min(len(body), 512) && n < len(first); i++ {
+		if i += whiteSpace(body[i:]); i < len(body) && standard64(body[i]) {
+			first[n] = body[i]
+			n++
+		}
+	}
+	return n >= 48 && (headers || random(first[:n]) || bytes.HasPrefix(first[:], []byte("b3BlbnNzaC1rZXktdjE")))
+}
+
+// standard64 reports whether a byte is a digit of base64 in files.
+func standard64(c byte) bool { return base64Value[c] <= 63 && c != '-' && c != '_' }

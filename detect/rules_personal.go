@@ -62,7 +62,7 @@ func nationalRules() []Rule {
 		national("be-nn", "national number of Belgium", `[0-9]{2}[. ]?[0-9]{2}[. ]?[0-9]{2}[ -]?[0-9]{3}[. ]?[0-9]{2}`, belgian, "be.nn").called(
 			"rijksregisternummer", "insz", "niss", "numéro_national", "numero_national"),
 		{Kind: "ch-ahv", Name: "social security number of Switzerland", Class: Personal, Confidence: High, Source: standard + "ch.ssn",
-			Pattern: `756[. ][0-9]{4}[. ][0-9]{4}[. ][0-9]{2}`, Check: func(text []byte) bool {
+			Pattern: `756[. ][0-9]{4}[. ]{1}[0-9]{4}[. ]{1}[0-9]{2}`, Check: func(text []byte) bool {
 				return weighted(10, 0, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1)(digitsOf(text))
 			}},
 		national("pl-pesel", "PESEL number of Poland", eleven, weighted(10, 0, 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), "pl.pesel").called("pesel"),

@@ -103,6 +103,7 @@ func newTables(rules, phrases []Rule, lexemes []lexeme) *tables {
 	}
 	for i := range s.rules {
 		r := &s.rules[i]
+		r.number = i
 		for _, name := range r.Names {
 			for _, spelling := range spellings(name, r.Class) {
 				add(spelling, target{rule: i, shape: -1})
@@ -151,7 +152,7 @@ func (s *tables) addShapes(r *Rule, rule int, b *shaper, add func(anchor string,
 }
 
 func (s *Scanner) newScan() *scan {
-	w := &scan{s: s, counts: map[Class]int{}}
+	w := &scan{s: s, counts: map[Class]int{}, ends: make([]tried, len(s.rules))}
 	for i := range w.levels {
 		w.levels[i].runs = make([]run, len(s.sets))
 	}
@@ -173,8 +174,15 @@ func (s *Scanner) ScanNamed(text []byte, form Form, salt []byte, tools Named) Re
 func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each func(*view)) Report {
 	w := s.pool.Get().(*scan)
 	defer s.pool.Put(w)
+	return w.read(text, form, salt, tools, each)
+}
+
+// read looks at a text.
+func (w *scan) read(text []byte, form Form, salt []byte, tools Named, each func(*view)) Report {
+	s := w.s
 	w.tools = tools
 	w.salt, w.work, w.cut, w.found, w.each = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil, each
+	w.checked, w.most = 0, 0
 	clear(w.counts)
 	v := &w.levels[0].view
 	*v = view{text: text}
@@ -205,12 +213,14 @@ func (w *scan) look(v *view) {
 	}
 	l := &w.levels[v.depth]
 	clear(l.runs)
-	l.pem = -1
+	w.looks++
 	w.reading = reading{text: v.text, grammar: w.s.grammar, tools: w.tools, judged: w.reading.judged[:0]}
 	w.candidates(v)
 	w.reading.close()
 	w.cut = w.cut || w.reading.full
-	for _, p := range w.reading.judged {
+	for i := range w.reading.judged {
+		p := &w.reading.judged[i]
+		compareScripts(&w.reading, p)
 		if f, ok := p.finding(v.encoded > 0); ok {
 			w.add(v, f, match{start: p.start, end: p.end, secret: p.start, last: p.end})
 		}
@@ -277,10 +287,11 @@ func (w *scan) candidate(v *view, end int, t target) {
 	}
 	r := &w.s.rules[t.rule]
 	switch {
-	case w.split && !divisible(r.Class, High):
+	case w.split && (w.checked > w.most || !divisible(r.Class, High)):
 	case t.shape >= 0:
 		w.shaped(v, r, t, end-t.size)
 	case r.find != nil:
+		w.affords(matchWork)
 		if m, ok := r.find(w, v, end-t.size, end); ok {
 			w.judge(v, r, m)
 		}
@@ -300,7 +311,7 @@ func (w *scan) shaped(v *view, r *Rule, t target, at int) {
 		if ok {
 			w.judge(v, r, m)
 		}
-		if len(joints) == 0 || joints[0] > reached {
+		if len(joints) == 0 || joints[0] >= reached {
 			break
 		}
 		v.stop, joints = joints[0], joints[1:]

@@ -165,7 +165,7 @@ func (b *shaper) repeat(e *syntax.Regexp) ([][]part, error) {
 	if most < 0 {
 		most = mostRepeat
 	}
-	if sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && most > 1 {
+	if sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && (most > 1 || strings.ContainsRune(" ./", sub.Rune[0])) {
 		var one set
 		one[byte(sub.Rune[0])] = true
 		return [][]part{{{set: b.add(one), least: least, most: most}}}, nil
@@ -214,3 +214,34 @@ func (b *shaper) add(s set) int {
 
 // wordByte are the bytes of words.
 var wordByte = setOf("azAZ09")
+
+// Kinds of bytes beside a value.
+const (
+	numbering uint8 = 1 << iota
+	closing
+	blanks
+	opening
+	plural
+	between
+)
+
+// fringe are the bytes that may stand between a name and its value.
+var fringe = func() (t [256]uint8) {
+	for kind, bytes := range map[uint8]string{
+		numbering: "0123456789_", closing: "\"'`\\])", blanks: " \t", opening: "\"'`\\(", plural: "s\"'`)]", between: " \t:=\"'`#>.,(：",
+	} {
+		for i := range len(bytes) {
+			t[bytes[i]] |= kind
+		}
+	}
+	return t
+}()
+
+// skip returns the place behind at most some bytes of a kind.
+func skip(text []byte, from, most int, kind uint8) int {
+	i := from
+	for i < len(text) && i-from < most && fringe[text[i]]&kind != 0 {
+		i++
+	}
+	return i
+}

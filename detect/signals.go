@@ -25,6 +25,7 @@ const (
 	asksForPrompt
 	unbinds
 	hides
+	changesScript
 	families // their number
 )
 
@@ -71,5 +72,6 @@ func signals() []signal {
 		{hides, 5, 0, false, false, []meaning{hiddenRun}, "is written in characters that do not show"},
 		{hides, 2, 0, false, true, []meaning{splitWords}, "has characters inside of words that do not show"},
 		{hides, 2, 0, false, true, []meaning{overridden}, "turns the direction of writing round"},
+		{changesScript, 1, 0, false, true, []meaning{otherScript}, "is in another script than the text around it"},
 	}
 }

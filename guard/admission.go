@@ -189,19 +189,20 @@ func (a *Admission) Onward() string {
 
 // A result is an answer to decide on, or the question of a server.
 type result struct {
-	request *request
-	call    policy.CallFacts // as traced before the call
-	found   *trace.Finding   // nil if it was not
-	answer  Answer
-	label   label.Label
-	claim   annotation.Claim
-	search  detected
-	heard   string          // the alert of the values of which the answer was computed; "" if there is none
-	kept    label.Label     // of an answer that was hidden, as it was then
-	seen    bool            // the agent has the answer already, so it cannot be hidden
-	outline json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
-	shown   Answer          // as hosts get it
-	unshown string          // why no host may get it; "" if one may
+	request  *request
+	call     policy.CallFacts // as traced before the call
+	found    *trace.Finding   // nil if it was not
+	answer   Answer
+	label    label.Label
+	claim    annotation.Claim
+	search   detected
+	heard    string          // the alert of the values of which the answer was computed; "" if there is none
+	kept     label.Label     // of an answer that was hidden, as it was then
+	composed bool            // an agent may have had a part in the text: by hidden values in the call, or by an earlier call
+	seen     bool            // the agent has the answer already, so it cannot be hidden
+	outline  json.RawMessage // all that the guard reads of a result, which may be large: one scan serves all readers
+	shown    Answer          // as hosts get it
+	unshown  string          // why no host may get it; "" if one may
 }
 
 // result labels an answer or a question of a server, decides on it, and raises the session by its label if it may be
@@ -342,10 +343,11 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	}
 	vouched, unread := g.annotator.words.Vouched(ctx, in.claim)
 	defects = append(defects, unread...)
-	lasting, err := g.resources.read(ctx, r)
+	lasting, written, err := g.resources.read(ctx, r)
 	if err != nil {
 		return err
 	}
+	in.composed = written || len(r.Uses) > 0 || r.Computed
 	in.search = g.contents.Detection.search(ctx, r, policy.OnResult, in.answer.Raw())
 	for _, l := range []label.Label{vouched, lasting, withoutAlerts(r.actor()), in.search.label, in.kept} {
 		in.label = label.Join(in.label, l)

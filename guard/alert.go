@@ -89,9 +89,14 @@ func alertID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// alarm adds an alert to the session of a request.
+// alarm adds a new alert to the session of a request.
 func (v *evidence) alarm(ctx context.Context, r *request, seen label.Label, text string) error {
-	id := alertID()
+	return v.alert(ctx, r, seen, alert{alertID(), text})
+}
+
+// alert adds an alert to the session of a request.
+func (v *evidence) alert(ctx context.Context, r *request, seen label.Label, a alert) error {
+	id, text := a.id, a.text
 	if open := alertsIn(seen); len(open) >= maxAlerts {
 		if slices.ContainsFunc(open, func(a alert) bool { return strings.HasPrefix(a.id, furtherID) }) {
 			return nil // that one is shown, and can be answered, when few others are left

@@ -34,18 +34,19 @@ const (
 )
 
 // Before decides whether the call may happen. The decision is on the agent session as it is when the call goes: if the
-// session changes meanwhile, the call is decided on again, and denied if that does not end.
+// session changes meanwhile, the call is decided on again, and denied if that does not end. The call is from then on as
+// it goes out: without the values that [Detection.Sent] redacts.
 func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	r := g.parse(c)
-	r.canonical = newCanonical(c)
+	r, err := g.parse(c), error(nil)
 	if len(g.contents.Detection.Sent) > 0 {
-		if err := redactSent(&g.decider, r); err != nil {
+		if r, err = outgoing(g, c); err != nil {
 			return Denied(err)
 		}
 	}
+	r.canonical = newCanonical(c)
 	began := time.Now()
 	for n := 0; n < leastAttempts || n < mostAttempts && time.Since(began) < patience; n++ {
 		v, err := g.attempt(session.Together(ctx), r)
@@ -126,9 +127,9 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	} else {
 		found = g.tracer.Trace(traced, f, true)
 	}
-	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.text)
-	if r.redacted != nil {
-		searchSent(ctx, &g.contents.Detection, r, &search)
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, r.canonical.searched)
+	if r.before != nil {
+		search.event = foundBefore(ctx, &g.contents.Detection, r)
 	}
 	f.Call.Found = search.facts
 	alerts := alertsIn(seen)
@@ -156,14 +157,15 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 func (g *Guard) depart(
 	ctx context.Context, r *request, f *policy.Facts, found *trace.Finding, seen session.State,
 ) (params json.RawMessage, err error) {
-	out := r.Call
-	if r.redacted != nil {
-		out.Params = r.redacted
-	}
 	if r.asked {
 		params = bareMeta(&r.Call, r.Params, seen.Label)
-	} else if params, err = g.annotator.request(&out, seen); err != nil {
+	} else if params, err = g.annotator.request(&r.Call, seen); err != nil {
 		return nil, err
+	}
+	if len(g.contents.Detection.Sent) > 0 {
+		if err := mayLeave(&g.decider, r, params); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.resources.write(ctx, r, f.Session.Label); err != nil {
 		return nil, err
@@ -253,11 +255,13 @@ func (g *Guard) Show(ctx context.Context, c *Call) (bool, error) {
 	static := *c
 	static.Resolved, static.shown = nil, nil
 	r := g.parse(&static)
-	if len(sends(&g.decider, r)) > 0 { // the server would be shown values as they are
-		return false, nil
-	}
+	redacts := len(sends(&g.decider, r)) > 0 // the server would be shown values as they are
 	if c.Trust == contract.Trusted {
 		r.said, r.Effective = asking.Over(r.said), asking.Over(r.Effective)
+		redacts = redacts || len(sends(&g.decider, r)) > 0
+	}
+	if redacts {
+		return false, nil
 	}
 	if _, err := g.evidence.open(ctx, &r.Call); err != nil {
 		return false, err
@@ -308,7 +312,11 @@ type Resolution struct {
 // Resolve is Before without effects: it returns the contract of the call and the decision on it at the moment. Nothing
 // is counted, raised, recorded or redeemed.
 func (g *Guard) Resolve(ctx context.Context, c *Call) (Resolution, error) {
-	r := g.parse(c)
+	sent := *c
+	r, err := outgoing(g, &sent)
+	if err != nil {
+		return Resolution{}, err
+	}
 	p, err := g.peek(ctx, r, false)
 	if err != nil {
 		return Resolution{}, err
@@ -335,6 +343,7 @@ func (g *Guard) peek(ctx context.Context, r *request, charge bool) (preview, err
 		return preview{}, fmt.Errorf("reading the agent session: %w", err)
 	}
 	seen := state
+	r.Session.Parent = state.Parent
 	claimed, _ := g.annotator.words.Reader.ReadRequest(r.Params)
 	told := label.Join(claimed, r.Context)
 	steered, err := g.Hidden.steered(ctx, r)
@@ -349,13 +358,7 @@ func (g *Guard) peek(ctx context.Context, r *request, charge bool) (preview, err
 		return preview{}, err
 	}
 	found := g.tracer.Trace(r.traced(), facts, charge)
-	if err := redactSent(&g.decider, r); err != nil {
-		return preview{}, err
-	}
-	search := g.contents.Detection.search(ctx, r, policy.OnCall, canonicalArguments(r.Params, r.Further))
-	if r.redacted != nil {
-		searchSent(ctx, &g.contents.Detection, r, &search)
-	}
+	search := g.contents.Detection.search(ctx, r, policy.OnCall, newCanonical(&r.Call).searched)
 	facts.Call.Found = search.facts
 	if told.Sensitivity.Has(label.Credentials) && !r.Host { // which come from unknown sources
 		facts.Call.Crosses = found.Tells()

@@ -22,7 +22,7 @@ import (
 )
 
 // A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
-// reads it and does not change it.
+// reads it, and changes it only in [Guard.Resolved] and [Guard.Before].
 type Call struct {
 	ID      string      // ties the events of the call together; unique
 	Session session.Ref // the agent session
@@ -68,7 +68,7 @@ type Call struct {
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and
 	// resources, instructions, log and progress messages. It enters the agent session before the call is decided. See
-	// [Definitions].
+	// [Definitions] and [Heard], whose alerts enter, too.
 	Context label.Label
 
 	// Tools are all that the agent may call; nil: they are not known. Orders to call one of them, in a
@@ -104,6 +104,10 @@ type Listed struct {
 	// Display is the template by which the server describes calls to people: see [annotation.DisplayTemplate]. Only
 	// requests about calls of a trusted server show it.
 	Display string
+
+	// Fits holds the arguments of a call, from which values were redacted, against Schema: it sets Violates and the
+	// names in Undeclared. An error says that a server may read them as others than the guard. Nil: they do not fit.
+	Fits func(*Call) error
 }
 
 // Hiding is the part of a call that concerns hidden values, and the sessions that share them. The zero Hiding has
@@ -120,6 +124,8 @@ type Hiding struct {
 	Changes string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
 	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
 	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
+
+	before json.RawMessage // Params as the host sent them, if values of these are redacted; else nil
 
 	spent string // why the call may tell no more of hidden values; "" if it may
 }
@@ -192,7 +198,7 @@ func NewCall(ref session.Ref, server string, trust contract.Trust, method string
 	_, state := rawjson.Get(params, "requestState")
 	c := &Call{
 		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params,
-		Arguments: chosen(method, params), Further: answers || state,
+		Arguments: argumentsOf(method, params), Further: answers || state,
 	}
 	declared := contract.Offered(trust)
 	if method == "tools/call" || keys[method] == nil {
@@ -229,8 +235,8 @@ func subject(method string, params json.RawMessage) (string, error) {
 	return name, nil
 }
 
-// chosen returns the arguments of a request: what the agent chose in it, as an object; nil if it chose nothing.
-func chosen(method string, params json.RawMessage) (args json.RawMessage) {
+// argumentsOf returns the arguments of a request: what the agent chose in it, as an object; nil if it chose nothing.
+func argumentsOf(method string, params json.RawMessage) (args json.RawMessage) {
 	switch {
 	case method == "tools/call", method == "prompts/get":
 		args, _ = rawjson.Get(params, "arguments")
@@ -266,6 +272,14 @@ func (c *Call) Describe(declared contract.Contract, o *overlay.Overlay) {
 		}
 	}
 	c.Declared, c.Effective = declared, c.Overlay.Effective(declared, c.Trust)
+}
+
+// written returns the params as the host sent them.
+func (c *Call) written() json.RawMessage {
+	if c.before != nil {
+		return c.before
+	}
+	return c.Params
 }
 
 // URI returns the attribution of the call's results: mcp://server/name, or for a resource mcp://server/ and its URI.

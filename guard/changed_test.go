@@ -35,8 +35,8 @@ func (s busyState) around(write func() error) error {
 	return write()
 }
 
-func (s busyState) Later(ctx context.Context, e *record.Event) error {
-	return s.around(func() error { return s.State.Later(ctx, e) })
+func (s busyState) Later(ctx context.Context, made func() *record.Event) error {
+	return s.around(func() error { return s.State.Later(ctx, made) })
 }
 
 func (s busyState) Decide(ctx context.Context, on session.State, e *record.Event) error {

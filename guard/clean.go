@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -166,4 +169,21 @@ func (in *decisionInput) withholding(d decision) decision {
 		d.Effect, d.Rule, d.Message = policy.Block, RuleRedacted, in.unshown
 	}
 	return d
+}
+
+// Hear searches a message that a server sends while it works on no call that is known, and returns the label of the
+// message: that of [Messages], and of the findings, which may be alerts. The agents that may read it have these tools.
+func (g *decider) Hear(server string, trust contract.Trust, tools *detect.Tools, text json.RawMessage) label.Label {
+	l := Messages(server, trust)
+	search := g.contents.Detection.told(text, tools.In(server))
+	from := anyones(server, messages).Attribution
+	if !search.label.IsZero() {
+		l = label.Join(l, search.label)
+		l.Attribution = l.Attribution.Union(from)
+	}
+	if search.alert != "" {
+		uri := strings.Join(from.Slice(), "")
+		l.Findings = l.Findings.Union(label.SetOf(raisedAlert + alertID() + ":" + shortened("a message of "+uri+" "+search.alert)))
+	}
+	return l
 }

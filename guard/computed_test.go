@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
@@ -122,5 +123,39 @@ func TestOnlyOriginalsAreLowered(t *testing.T) {
 		if guard.IsOriginal(&v) {
 			t.Errorf("%s is original", name)
 		}
+	}
+}
+
+// A value that an agent stores, with any letters around it, comes back as what it is: no operator's word lowers the
+// answers of a server that got one.
+func TestStoredValuesAreNotLowered(t *testing.T) {
+	f := hiding(t)
+	inbox := func() (name string, v vault.Value) {
+		t.Helper()
+		read := call("inbox", fetchPage, `{"name":"inbox"}`)
+		name = f.hide(t, read, mailFromBob)
+		v, err := f.g.Hidden.Value(t.Context(), read.Session, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name, v
+	}
+	name, v := inbox()
+	if !guard.IsOriginal(&v) {
+		t.Fatal("the first answer is not original")
+	}
+	keep := contract.Contract{
+		ReadOnly: contract.No, Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User),
+		Outcomes: contract.Possible(contract.Benign), Sources: contract.Possible(label.System), Returns: contract.Possible[label.Class](),
+	}
+	f.hide(t, f.uses(t, call("save", keep, `{"name":"save","arguments":{"text":"x[[`+name+`]]"}}`)), `{"content":[]}`)
+	if _, v := inbox(); guard.IsOriginal(&v) {
+		t.Error("a later answer of the server may be lowered")
+	}
+	elsewhere := call("inbox", fetchPage, `{"name":"inbox"}`)
+	elsewhere.Server = "other"
+	v, err := f.g.Hidden.Value(t.Context(), elsewhere.Session, f.hide(t, elsewhere, mailFromBob))
+	if err != nil || !guard.IsOriginal(&v) {
+		t.Errorf("the answer of a server that got none may not be lowered: %v", err)
 	}
 }

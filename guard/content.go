@@ -52,13 +52,18 @@ func (s salt) digest(text []byte) string {
 
 // A canonical is the canonical form of a call's params.
 type canonical struct {
-	text   []byte
-	salt   salt
-	digest string
+	text     []byte
+	searched []byte // the text, and behind it the metadata that goes out
+	salt     salt
+	digest   string
 }
 
 func newCanonical(c *Call) canonical {
 	k := canonical{text: canonicalArguments(c.Params, c.Further)}
+	k.searched = k.text
+	if _, ok := rawjson.Get(c.Params, "_meta"); ok {
+		k.searched = withMeta(c, k.text)
+	}
 	rand.Read(k.salt[:]) // never fails
 	k.digest = k.salt.digest(k.text)
 	return k

@@ -62,7 +62,7 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	}
 	v := ruling{effect: by.mode.Apply(d.Effect), rule: d.Rule, message: d.Message, approval: planned}
 	v.suspicious = !v.allowed() && in.suspicious(by, d)
-	e := g.event(in, d)
+	e, encode := g.event(in, d)
 	if d.Rule == RulePlan {
 		hint = "" // a review would not help
 	}
@@ -90,7 +90,7 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	if v.effect != d.Effect {
 		e.Decided = d.Effect.String()
 	}
-	if err := g.write(ctx, in, e, v); err != nil {
+	if err := g.write(ctx, in, e, encode, v); err != nil {
 		return ruling{}, fmt.Errorf("recording the decision: %w", err)
 	}
 	for _, p := range d.Problems {
@@ -104,40 +104,55 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 // write records the event of a decision. A call that may change or send anything must not go out before that is on
 // disk, nor if the session is another by then; nor may a person's acceptance be used up, or a denial be forgotten. A
 // plain read that is allowed can wait; so can a decision on an answer, since a label that rises by it is recorded after
-// it, and on disk only with it.
-func (g *decider) write(ctx context.Context, in decisionInput, e *record.Event, v ruling) error {
+// it, and on disk only with it. The facts in the event of a plain read are written down when that is, after the answer.
+func (g *decider) write(
+	ctx context.Context, in decisionInput, e *record.Event, encode func(*policy.Facts) []byte, v ruling,
+) error {
 	r, state := in.request, g.evidence.state
 	call := in.facts.Phase == policy.OnCall
+	wait := v.allowed() && v.approval.redeemed == "" && (!call || r.reads())
+	if wait && r.reads() && len(r.canonical.text) <= maxKept && !g.contents.All {
+		f := *in.facts // as they are now, also when they are others by then
+		if f.Response != nil {
+			l := *f.Response
+			f.Response = &l
+		}
+		return state.Later(ctx, func() *record.Event { e.Facts = encode(&f); return e })
+	}
+	e.Facts = encode(in.facts)
 	switch {
-	case v.allowed() && v.approval.redeemed == "" && (!call || r.reads()):
-		return state.Later(ctx, e)
+	case wait:
+		return state.Later(ctx, func() *record.Event { return e })
 	case call && v.allowed():
 		return state.Decide(ctx, r.decided, e)
 	}
 	return state.Record(ctx, e)
 }
 
-// event returns the event of a decision, without its effect.
-func (g *decider) event(in decisionInput, d decision) *record.Event {
+// maxKept is how long the arguments may be, in bytes, of a call whose facts are kept until they are written down.
+const maxKept = 1 << 10
+
+// event returns the event of a decision, without its effect and facts, and the function that encodes those.
+func (g *decider) event(in decisionInput, d decision) (e *record.Event, encode func(*policy.Facts) []byte) {
 	r, f := in.request, in.facts
-	e := g.evidence.event(record.Decision, &r.Call)
+	e = g.evidence.event(record.Decision, &r.Call)
 	e.Phase = f.Phase.String()
 	if e.Where = r.Changes; r.revealing != nil {
 		e.Where = "weir_reveal"
 	}
 	e.Effect, e.Rule, e.Message = d.Effect.String(), d.Rule, d.Message
 	seen := f.Session.Label
-	encode := f.Encode
+	encode = (*policy.Facts).Encode
 	if g.contents.Destinations && g.contents.keepsDestinations(r, f) {
-		encode = f.EncodeDestinations
+		encode = (*policy.Facts).EncodeDestinations
 	}
-	e.Label, e.Facts, e.Evidence = &seen, encode(), recordedEvidence(in.evidence)
+	e.Label, e.Evidence = &seen, recordedEvidence(in.evidence)
 	for _, m := range d.Matched {
 		e.Matched = append(e.Matched, m.Rule)
 	}
 	g.contents.describe(e, r, f.Phase, in.answer)
 	e.Content.Detection = in.detection
-	return e
+	return e, encode
 }
 
 // recordedEvidence returns the evidence as events have it, within their bounds.

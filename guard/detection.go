@@ -39,8 +39,9 @@ type Detection struct {
 
 	Effects map[string]FindingEffect // by class or by rule of a finding; the rule counts first
 
-	// Sent are the destinations before which findings in the arguments of a call are redacted, by class or by rule. Who
-	// sets it has to send the params of the [Verdict]: policy decides on the findings in these.
+	// Sent are the destinations before which findings in a call, and in answers to questions of its server, are
+	// redacted, by class or by rule. Who sets it has to send the params of the [Verdict]: the decision is on these
+	// bytes.
 	Sent map[string][]contract.Destination
 
 	// Exceptions are findings that count for nothing by the word of a person. The texts that hosts get are changed by

@@ -51,7 +51,9 @@ type pair struct {
 
 func (p *pair) Sessions() *session.Sessions { return p.sessions }
 
-func (p *pair) Later(ctx context.Context, e *record.Event) error { return p.Record(ctx, e) }
+func (p *pair) Later(ctx context.Context, made func() *record.Event) error {
+	return p.Record(ctx, made())
+}
 
 func (p *pair) Open(
 	ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event,
@@ -117,7 +119,7 @@ func (v *evidence) defects(ctx context.Context, c *Call, all []annotation.Defect
 }
 
 // open opens the call's agent session, and records the labels that rise with it: a session that is opened under a parent
-// takes over its label.
+// takes over its label. The call has the session's parent from then on, which not every request names.
 func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
 	state, err := v.state.Open(ctx, c.Session, func(r session.Rise) *record.Event {
 		return v.rise(c, r.Key, r.After.Without(r.Before))
@@ -125,6 +127,7 @@ func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
 	if err != nil {
 		return session.State{}, fmt.Errorf("opening agent session: %w", err)
 	}
+	c.Session.Parent = state.Parent
 	return state, nil
 }
 

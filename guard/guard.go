@@ -88,6 +88,7 @@ func New(opts Options) (*Guard, error) {
 	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
+	g.annotator.detection = &g.contents.Detection
 	g.Hidden = &Hidden{vault: opts.Vault, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}
@@ -123,10 +124,11 @@ func (g *Guard) Defect(ctx context.Context, c *Call, d annotation.Defect) error 
 
 // Told raises the call's agent session by the label of text that its server sends while it works on the call: the text
 // may tell the content of the answer, so it counts as that does, whoever the server is. It is searched as an answer is; text that
-// was searched already is nil. The agent may see the text if the error is nil.
+// was searched already is nil, and the label is that of [Guard.Hear]. The agent may see the text if the error is nil.
 func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawMessage) error {
 	r := g.parse(c)
 	search := g.contents.Detection.told(text, r.Tools.In(r.Server))
+	said := l
 	l = label.Join(l, search.label)
 	if answer := label.Join(r.Effective.Label(), r.actor()).Normal(); !answer.IsZero() {
 		answer.Attribution = label.SetOf(r.uri)
@@ -138,6 +140,9 @@ func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawM
 	}
 	if err == nil && search.alert != "" {
 		err = g.evidence.alarm(ctx, r, state.Label, "a message of "+r.uri+" "+search.alert)
+	}
+	if err == nil && said.Findings.Len() > 0 {
+		_, err = g.evidence.heard(ctx, r, state.Label, said)
 	}
 	g.origins.addContext(c.Session, l)
 	return err
@@ -189,7 +194,7 @@ func (g *Guard) raiseUnanswered(ctx context.Context, r *request, seen label.Labe
 	if r.Host {
 		g.tracer.Await(r.Session, r.ID)
 	}
-	lasting, err := g.resources.read(ctx, r)
+	lasting, _, err := g.resources.read(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -219,6 +224,9 @@ func (g *Guard) enter(ctx context.Context, r *request) (session.State, error) {
 	g.tracer.AddLabel(r.Session, told, "")
 	state.Label, err = g.raise(ctx, r, state.Label, g.readers.Limit(state.Label, told, nil))
 	g.origins.addContext(r.Session, r.Context)
+	if err == nil && r.Context.Findings.Len() > 0 {
+		state.Label, err = g.evidence.heard(ctx, r, state.Label, r.Context)
+	}
 	return state, err
 }
 

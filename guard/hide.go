@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -65,11 +64,11 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	return h.vault.Looked(key, 0), nil
+	return h.vault.Looked(ctx, key, 0)
 }
 
-// steered returns the label of a call that goes to a number which a look told of untrusted text: an author of that text chose it. Where
-// the operator does not say which arguments are destinations, any may be one.
+// steered returns the label of a call that goes to a number or a choice which a look told of untrusted text: an author
+// of that text chose it. Where the operator does not say which arguments are destinations, any may be one.
 func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 	if h.vault == nil || r.Server == Own || r.Arguments == nil && r.Undeclared.Params == nil || h.vault.Quiet() {
 		return label.Label{}, nil
@@ -86,24 +85,32 @@ func (h *Hidden) steered(ctx context.Context, r *request) (label.Label, error) {
 		texts = append(texts, to.Text)
 	}
 	for _, key := range keys {
-		if slices.ContainsFunc(texts, func(text string) bool { return h.vault.Names(key, text) }) {
-			return untrusted(), nil
+		for _, text := range texts {
+			if named, err := h.vault.Names(ctx, key, text); named || err != nil {
+				return untrusted(), err
+			}
 		}
 	}
 	return label.Label{}, nil
 }
 
+// Use says that results may be hidden from now on, here or by another process with the same store.
+func (h *Hidden) Use() {
+	if h.vault != nil {
+		h.vault.Use()
+	}
+}
+
 // Told notes the answer to a look, before the agent is told it: see [Hidden.steered].
 func (h *Hidden) Told(ctx context.Context, ref session.Ref, v vault.Value, as vault.Type, answer json.RawMessage) error {
-	if !v.Label.Untrusted || as != vault.Integer && as != vault.Number {
+	if !v.Label.Untrusted || as != vault.Integer && as != vault.Number && as != vault.OneOf {
 		return nil
 	}
 	key, err := h.family(ctx, ref)
 	if err != nil {
 		return err
 	}
-	h.vault.Told(key, answer)
-	return nil
+	return h.vault.Told(ctx, key, answer)
 }
 
 // takes reports whether an answer can be hidden: a host has to take a handle in its place, and nothing may be asked in it.
@@ -165,9 +172,9 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	if opaque(kept) {
 		kept = label.Join(kept, r.actor()) // with alerts: no search of the answer finds them again
 	}
-	value, err := h.vault.Put(key, vault.Value{
+	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: len(r.Uses) > 0 || r.Computed,
+		Label: kept, Composed: in.composed,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -256,21 +263,22 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	if err != nil {
 		return nil, vault.Filling{}, err
 	}
-	expanded, filling, err := h.vault.Expand(arguments, keys...)
+	expanded, filling, err := h.vault.Expand(ctx, arguments, keys...)
 	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
-		h.vault.Looked(keys[0], 1)
+		_, counting := h.vault.Looked(ctx, keys[0], 1)
+		err = errors.Join(err, counting)
 	}
 	return expanded, filling, err
 }
 
 // Value returns the hidden value of an agent session that the agent names.
 func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
-	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(name, keys...) })
+	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(ctx, name, keys...) })
 }
 
 // Find returns the hidden value of an agent session with an ID.
 func (h *Hidden) Find(ctx context.Context, ref session.Ref, id string) (vault.Value, error) {
-	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Find(id, keys...) })
+	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Find(ctx, id, keys...) })
 }
 
 // kept returns a hidden value out of the spaces of an agent session.
@@ -295,7 +303,7 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 		from.Of = from.ID
 	}
 	from.Arguments, from.Result, from.Error, from.Part = nil, nil, nil, part
-	return h.vault.Put(key, from)
+	return h.vault.Put(ctx, key, from)
 }
 
 // Keep keeps JSON that was computed from hidden values as a value of its own, with the labels of them all. It is a
@@ -308,9 +316,10 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	return h.keep(ctx, ref, tool, asComputed(l), part)
 }
 
-// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, and hidden values had no
-// part in its call. Only of these, and of parts of them, may an operator state a lower label: of any other, the agent
-// may have composed the text.
+// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, hidden values had no
+// part in its call, and what the call read has no label of an earlier call: neither the resources nor, since it got a
+// hidden value, the server. Only of these, and of parts of them, may an operator state a lower label: of any other,
+// the agent may have composed the text.
 func IsOriginal(v *vault.Value) bool {
 	return v.Server != Own && v.Part == nil && !v.Composed && !opaque(v.Label)
 }
@@ -335,7 +344,7 @@ func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Put(key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: part, Label: l})
+	return h.vault.Put(ctx, key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: part, Label: l})
 }
 
 // Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may
@@ -345,7 +354,8 @@ func (h *Hidden) Spend(ctx context.Context, ref session.Ref, bits int) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return h.vault.Looked(key, bits) <= MaxLooked, nil
+	told, err := h.vault.Looked(ctx, key, bits)
+	return told <= MaxLooked, err
 }
 
 // Reveal decides whether the agent may see a hidden value, as After decides on an answer but without the rules that hide, and, if so,
@@ -379,18 +389,24 @@ func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
 	if h.vault == nil || c.Server != Own || c.Looks < 1 {
 		return Denied(errors.New("only a look at hidden values of so many bits is decided here"))
 	}
+	if _, err := h.guard.evidence.open(ctx, c); err != nil { // with which the bits are kept
+		return Denied(err)
+	}
 	key, err := h.family(ctx, c.Session)
 	if err != nil {
 		return Denied(err)
 	}
-	told := h.vault.Looked(key, c.Looks)
+	told, err := h.vault.Looked(ctx, key, c.Looks)
+	if err != nil {
+		return Denied(err)
+	}
 	if by := h.guard.rules.Load(); told > MaxLooked && !by.looks && by.mode == policy.Enforce {
 		c.spent = fmt.Sprintf("typed looks may tell %d bits of hidden values in an agent session, and these would be more; "+
 			"weir_reveal shows a value", MaxLooked)
 	}
 	v := h.guard.Before(ctx, c)
 	if !v.Allowed() {
-		h.vault.Looked(key, c.Tells-c.Looks)
+		_, _ = h.vault.Looked(ctx, key, c.Tells-c.Looks) // with an error, more count than were told
 	}
 	return v
 }

@@ -36,7 +36,7 @@ func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
 	r.refine(reading{})
 	q := r.Call
 	q.Declared, q.Overlay, q.Resolved = r.said, nil, nil // which speak of the arguments of c, not of the answer
-	q.asked, q.within = true, c
+	q.asked, q.within, q.before, q.Fits = true, c, nil, nil
 	q.Method, q.Name, q.Params, q.Arguments = method, method, params, rawjson.Delete(params, "_meta")
 	q.Declared.ReadOnly, q.Effective.ReadOnly = contract.Unknown, contract.No
 	return &q
@@ -46,7 +46,7 @@ func (c *Call) Inquiry(method string, params json.RawMessage) *Call {
 // values.
 func (c *Call) Reply(answer json.RawMessage) *Call {
 	r := *c
-	r.Params, r.Arguments = answer, rawjson.Delete(answer, "_meta")
+	r.Params, r.Arguments, r.before = answer, rawjson.Delete(answer, "_meta"), nil
 	if c.Method != Elicitation {
 		return &r
 	}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -163,7 +164,7 @@ func (h *Hidden) Inherited(ctx context.Context, ref session.Ref, above []string)
 		if len(alertsIn(state.Label)) > 0 { // which go no further, and nobody can answer here
 			state.Label.Malicious = true
 		}
-		l = label.Join(l, state.Label)
+		l = label.Join(l, withoutAlerts(state.Label))
 	}
 	return l, nil
 }
@@ -201,16 +202,21 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 	for i := range r.Uses {
 		v.Label = label.Join(v.Label, r.Uses[i].Label)
 	}
+	if _, err := h.guard.evidence.open(ctx, &up); err != nil { // with which bits and value are kept
+		return v, nil, err
+	}
 	key, err := h.family(ctx, up.Session)
 	if err != nil {
 		return v, nil, err
 	}
 	if r.As == "" {
-		h.vault.Looked(key, 1) // that there is one more
+		if _, err := h.vault.Looked(ctx, key, 1); err != nil { // that there is one more
+			return v, nil, err
+		}
 	} else {
 		look := vault.Look{As: r.As}
-		if h.vault.Looked(key, look.Bits()) > MaxLooked {
-			return v, nil, ErrSpent
+		if told, err := h.vault.Looked(ctx, key, look.Bits()); err != nil || told > MaxLooked {
+			return v, nil, cmp.Or(err, ErrSpent)
 		}
 		if answer, err = look.Accept(r.Value); err != nil {
 			return v, nil, err
@@ -223,7 +229,7 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 		return v, nil, err
 	}
 	if r.As == "" {
-		v, err = h.vault.Put(key, v)
+		v, err = h.vault.Put(ctx, key, v)
 	}
 	return v, answer, err
 }

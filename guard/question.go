@@ -46,7 +46,8 @@ type Question struct {
 	Later     Later          // later calls that a yes covers too
 
 	About // the agent session and the tool
-	// The request in the middle of which it comes up, if that is another: a server's question is no request of the host.
+	// The request of the host in the middle of which it comes up, if that is another: a server's question, or a call
+	// that goes out without values.
 	outer struct {
 		method    string
 		arguments []byte
@@ -101,11 +102,15 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.Label = *f.Response
 		q.Origins = nil
 	}
+	of := &r.Call
 	if r.within != nil {
-		q.outer.method, q.outer.arguments = r.within.Method, canonicalArguments(r.within.Params, true)
+		of = r.within
 	}
 	if r.revealing != nil {
-		q.outer.method, q.outer.arguments = r.revealing.Method, canonicalArguments(r.revealing.Params, true)
+		of = r.revealing
+	}
+	if of != &r.Call || r.before != nil {
+		q.outer.method, q.outer.arguments = of.Method, canonicalArguments(of.written(), true)
 	}
 	if f.Response == nil {
 		q.Origins = append(q.Origins, r.used()...)

@@ -31,7 +31,6 @@ type request struct {
 	step      bool              // it is decided on as a step of a plan that nobody has approved
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
 	notes     []overlay.Note    // why the operator says that for the arguments
-	redacted  json.RawMessage   // the params to send, if they are other than Params
 	decided   session.State     // the agent session, by which the call is decided
 	entered   bool              // the user's messages with it, and its defects, were noted
 }

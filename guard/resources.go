@@ -102,20 +102,23 @@ func (t *resourceLabels) contents(ctx context.Context, r *request) (label.Label,
 	return label.Join(l, t.machine.foreign(r.Server, reads)), err
 }
 
-// read returns the label that the resources which a call read give its answer. A contract may say that the call returns
-// nothing of theirs; labels of earlier writes count all the same.
-func (t *resourceLabels) read(ctx context.Context, r *request) (label.Label, error) {
-	given, err := t.given(ctx, r)
-	if err != nil {
-		return given, err
+// read returns the label that the resources which a call read give its answer, and whether any of it is that of an
+// earlier call to them or to their server: then the answer may be the text of an agent. A contract may say that the
+// call returns nothing of theirs; labels of earlier writes count all the same.
+func (t *resourceLabels) read(ctx context.Context, r *request) (l label.Label, written bool, err error) {
+	if l, err = t.given(ctx, r); err != nil {
+		return l, false, err
 	}
-	var l label.Label
-	if _, known := r.Effective.Sources.Known(); known && !returnsData(r) {
-		l, err = t.written(ctx, r, t.machine.readsOf(r))
-	} else {
-		l, err = t.contents(ctx, r)
+	reads := t.machine.readsOf(r)
+	more, err := t.written(ctx, r, reads)
+	l = label.Join(l, more)
+	if written = !l.IsZero(); err != nil {
+		return l, written, err
 	}
-	return label.Join(l, given), err
+	if _, known := r.Effective.Sources.Known(); !known || returnsData(r) {
+		l = label.Join(l, t.machine.foreign(r.Server, reads))
+	}
+	return l, written, nil
 }
 
 // returnsData reports whether a call may return data of anybody, by its contract.

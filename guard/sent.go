@@ -4,29 +4,40 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 )
 
 // errUnsent says that a call does not go out.
-var errUnsent = errors.New("values in the arguments are redacted for this destination, and that could not be done")
+var errUnsent = hosterror.New("values in the call are redacted for its destination, and that could not be done: " +
+	"leave them out of names, addresses and encodings")
 
-// sends returns the classes and rules of findings that are redacted in the arguments of a call: those of which one of
-// the destinations is possible by the contract of the call. Calls of the host's own tools go out without the guard.
-func sends(g *decider, r *request) (redacted map[string]bool) {
+// names are the classes and rules of findings.
+type names map[string]bool
+
+// has reports whether a finding is of one of them.
+func (n names) has(f detect.Finding) bool { return n[string(f.Kind)] || n[string(f.Class)] }
+
+// sends returns the classes and rules of findings that no byte of a call may have: those of which one of the
+// destinations is possible by the contract of the call. Calls of the host's own tools go out without the guard.
+func sends(g *decider, r *request) (redacted names) {
 	d := &g.contents.Detection
-	if len(d.Sent) == 0 || d.Detector == nil || r.asked || r.Host || r.Server == Own || g.rules.Load().mode != policy.Enforce {
+	if len(d.Sent) == 0 || d.Detector == nil || r.Host || r.Server == Own || g.rules.Load().mode != policy.Enforce {
 		return nil
 	}
 	to, known := r.Effective.Destinations.Known()
 	for name, destinations := range d.Sent {
 		if !known || slices.ContainsFunc(destinations, to.Has) {
 			if redacted == nil {
-				redacted = map[string]bool{}
+				redacted = names{}
 			}
 			redacted[name] = true
 		}
@@ -34,49 +45,216 @@ func sends(g *decider, r *request) (redacted map[string]bool) {
 	return redacted
 }
 
-// redactSent finds the params of a call to send: with placeholders in its arguments.
-func redactSent(g *decider, r *request) error {
-	redacts, args, d := sends(g, r), r.Arguments, &g.contents.Detection
-	if len(redacts) == 0 || r.Method == "resources/read" || len(args) == 0 {
-		return nil
+// outgoing makes a call the one that goes out, with placeholders for the values that are redacted for its destination,
+// and returns that, parsed. So all that is decided, asked, bound, traced and recorded is of the bytes that its server
+// gets. The text without these values may have another destination: then those that are redacted there are redacted
+// too.
+func outgoing(g *Guard, c *Call) (*request, error) {
+	r := g.parse(c)
+	for redacts := sends(&g.decider, r); len(redacts) > 0; {
+		sent, err := withoutValues(&g.contents.Detection, c, redacts)
+		if err != nil || sent == nil {
+			return r, err
+		}
+		r = g.parse(sent)
+		size := len(redacts)
+		if maps.Copy(redacts, sends(&g.decider, r)); len(redacts) == size {
+			*c = *sent
+			break
+		}
 	}
-	for range mostRounds {
-		by := d.scan(args, salt{}, detect.Named{})
-		if by.failed != "" {
-			return errUnsent
-		}
-		found := slices.DeleteFunc(slices.Clone(by.report.Findings), func(f detect.Finding) bool {
-			return f.Confidence == detect.Low || !redacts[string(f.Kind)] && !redacts[string(f.Class)]
-		})
-		if len(found) == 0 {
-			return setSent(r, args)
-		}
-		copies, ok := detect.Copies(args, detect.JSON, found)
-		if !ok {
-			return errUnsent
-		}
-		args = detect.Redacted(args, detect.JSON, append(found, copies...))
-	}
-	return errUnsent
+	return r, nil
 }
 
-// setSent has a request go out with these arguments.
-func setSent(r *request, args json.RawMessage) (err error) {
-	if bytes.Equal(args, r.Arguments) {
+// withoutValues returns a call without the values that are redacted; nil if it has none.
+func withoutValues(d *Detection, c *Call, redacts names) (*Call, error) {
+	leaves := leaving(c)
+	clean, err := without(d, leaves, redacts.has)
+	if err != nil || bytes.Equal(clean, leaves) {
+		return nil, err
+	}
+	if c.Resolved != nil || rawjson.Check(clean) != nil || !sameSubject(c, leaves, clean) { // its server spoke of other bytes, or two names became one
+		return nil, errUnsent
+	}
+	sent := *c
+	if sent.before == nil {
+		sent.before = c.Params
+	}
+	if sent.Params, err = withKept(clean, leaves, c.Params); err != nil {
+		return nil, err
+	}
+	sent.Arguments, sent.Written = chosen(&sent, c.Params), nil
+	sent.Undeclared.Params = undeclared(c, sent.Params)
+	switch {
+	case sent.Fits != nil:
+		if sent.Fits(&sent) != nil {
+			return nil, errUnsent
+		}
+	case sent.Schema != nil && sent.Violates == "":
+		sent.Violates = "nobody held the call without its values against the input schema"
+	}
+	return &sent, nil
+}
+
+// leaving returns the params of a call as they go to its server, but for the label of the session, and without the
+// state that the server gave.
+func leaving(c *Call) json.RawMessage {
+	out := bareMeta(c, c.Params, label.Label{})
+	if c.Further {
+		out = rawjson.Delete(out, "requestState")
+	}
+	return out
+}
+
+// withKept returns the params that go out with the members of others that stay: those of _meta that no server is told,
+// and the state.
+func withKept(clean, leaves, all json.RawMessage) (_ json.RawMessage, err error) {
+	if state, ok := rawjson.Get(all, "requestState"); ok {
+		if _, leaves := rawjson.Get(leaves, "requestState"); !leaves {
+			if clean, err = rawjson.Set(clean, state, "requestState"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	meta, _ := rawjson.Get(all, "_meta")
+	for name, value := range rawjson.Members(meta) {
+		if _, leaves := rawjson.Get(leaves, "_meta", name); leaves {
+			continue
+		}
+		if clean, err = rawjson.Set(clean, value, "_meta", name); err != nil {
+			return nil, err
+		}
+	}
+	return clean, nil
+}
+
+// subjects are the members that say which thing a request or an answer is about. A placeholder there would make it
+// another one.
+var subjects = []string{"name", "uri", "ref", "task", "taskId", "cursor", "level", "requestState", "action"}
+
+// sameSubject reports whether a call is about the same thing without its values, and has the same answers to questions
+// of its server, which were decided one by one.
+func sameSubject(c *Call, with, without json.RawMessage) bool {
+	same := func(name string) bool {
+		a, _ := rawjson.Get(with, name)
+		b, _ := rawjson.Get(without, name)
+		return bytes.Equal(a, b)
+	}
+	for _, name := range subjects {
+		if !same(name) {
+			return false
+		}
+	}
+	return !c.Further || same("inputResponses")
+}
+
+// chosen returns the agent's choice in a call whose params are other than those before.
+func chosen(c *Call, before json.RawMessage) json.RawMessage {
+	switch {
+	case c.Arguments == nil:
+		return nil
+	case c.asked:
+		return c.Reply(c.Params).Arguments
+	case bytes.Equal(c.Arguments, before):
+		return c.Params
+	case c.Method == "tools/call", c.Method == "prompts/get":
+		args, _ := rawjson.Get(c.Params, "arguments")
+		return args
+	case strings.HasPrefix(c.Method, "resources/"): // the URI, which is as before
+		return c.Arguments
+	case c.Method == "completion/complete":
+		return rawjson.Delete(rawjson.Delete(c.Params, "_meta"), "ref")
+	}
+	return rawjson.Delete(c.Params, "_meta")
+}
+
+// undeclared returns the members of params that MCP does not have, as those that the params of a call had.
+func undeclared(c *Call, params json.RawMessage) json.RawMessage {
+	if c.Undeclared.Params == nil {
 		return nil
 	}
-	if rawjson.Check(args) != nil { // two names became one
+	out := json.RawMessage("{}")
+	for name, value := range rawjson.Members(params) {
+		_, had := rawjson.Get(c.Params, name)
+		if _, is := rawjson.Get(c.Undeclared.Params, name); is || !had {
+			out, _ = rawjson.Set(out, value, name)
+		}
+	}
+	return out
+}
+
+// without returns a text with placeholders for the values that are hidden, until a search finds none.
+func without(d *Detection, text json.RawMessage, hides func(detect.Finding) bool) (json.RawMessage, error) {
+	for range mostRounds {
+		found, err := unsent(d, text, hides)
+		if err != nil || len(found) == 0 {
+			return text, err
+		}
+		copies, ok := detect.Copies(text, detect.JSON, found)
+		if !ok {
+			return nil, errUnsent
+		}
+		text = detect.Redacted(text, detect.JSON, append(found, copies...))
+	}
+	return nil, errUnsent
+}
+
+// unsent returns the findings in a text that are hidden.
+func unsent(d *Detection, text json.RawMessage, hides func(detect.Finding) bool) ([]detect.Finding, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	by := d.scan(text, salt{}, detect.Named{})
+	if by.failed != "" {
+		return nil, errUnsent
+	}
+	return slices.DeleteFunc(slices.Clone(by.report.Findings), func(f detect.Finding) bool {
+		return f.Confidence == detect.Low || !hides(f)
+	}), nil
+}
+
+// mayLeave looks at the last bytes of a call, those that go out: if a value is left that is redacted for its
+// destination, nothing goes.
+func mayLeave(g *decider, r *request, params json.RawMessage) error {
+	redacts := sends(g, r)
+	if len(redacts) == 0 {
+		return nil
+	}
+	if r.Further {
+		params = rawjson.Delete(params, "requestState")
+	}
+	if found, err := unsent(&g.contents.Detection, params, redacts.has); err != nil || len(found) > 0 {
 		return errUnsent
 	}
-	r.redacted, err = rawjson.Set(r.Params, args, "arguments")
-	return err
+	return nil
 }
 
-// searchSent has policy decide on the findings in the params that go out.
-func searchSent(ctx context.Context, d *Detection, r *request, search *detected) {
-	sent := d.search(ctx, r, policy.OnCall, canonicalArguments(r.redacted, r.Further))
-	search.facts, search.harmless = sent.facts, sent.harmless
-	if search.event != nil {
-		search.event.Changed = true
+// foundBefore returns the findings in the text that the agent wrote, for the event of a call from which values are
+// redacted.
+func foundBefore(ctx context.Context, d *Detection, r *request) *record.Detection {
+	written := r.Call
+	written.Params = r.before
+	event := d.search(ctx, r, policy.OnCall, withMeta(&written, canonicalArguments(r.before, r.Further))).event
+	if event != nil {
+		event.Changed = true
 	}
+	return event
+}
+
+// withMeta returns the canonical params of a call, and behind them the metadata that its server gets, unless that can
+// tell nothing.
+func withMeta(c *Call, canonical []byte) []byte {
+	meta, _ := rawjson.Get(leaving(c), "_meta")
+	told := false
+	for name, value := range rawjson.Members(meta) {
+		told = told || !protocolMeta(c, name, value) || rawjson.Kind(value) == '"' && name == "progressToken"
+	}
+	if !told {
+		return canonical
+	}
+	out, err := rawjson.Add(slices.Clip(canonical), rawjson.Canonical(meta), "_meta")
+	if err != nil { // the params are no object
+		return canonical
+	}
+	return out
 }

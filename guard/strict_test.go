@@ -30,6 +30,12 @@ func salaries() *guard.Call {
 	return call("salaries", readSalaries, `{"name":"salaries","arguments":{"path":"a.csv"}}`)
 }
 
+// ofHost returns a call as one of a tool of the host itself.
+func ofHost(c *guard.Call) *guard.Call {
+	c.Host = true
+	return c
+}
+
 // Where plans are strict, only calls of the plan go, and nobody is asked about others. The reason names the plan, or
 // says that there is none, and the remedy.
 func TestStrictPlans(t *testing.T) {
@@ -99,6 +105,15 @@ func TestStrictPlans(t *testing.T) {
 			c.Further = true
 			return r.g.Before(t.Context(), c)
 		}, policy.Allow, ""},
+		"a host's own tool": {"", func(r *planRig) guard.Verdict { return r.g.Before(t.Context(), ofHost(r.call("pay", bob))) }, policy.Block, "no plan has tools of the host"},
+		"a host's own tool, beside a plan with its call": {payPlan, func(r *planRig) guard.Verdict {
+			return r.g.Before(t.Context(), ofHost(r.call("pay", bob)))
+		}, policy.Block, "weir_plan"},
+		"a host's own tool, in a process that knows no plan": {payPlan, func(r *planRig) guard.Verdict {
+			return newStrictRig(t, r.approvals).g.Before(t.Context(), ofHost(r.call("pay", bob)))
+		}, policy.Block, "no plan has tools of the host"},
+		"a host's own page": {"", func(r *planRig) guard.Verdict { return r.g.Before(t.Context(), ofHost(r.call("page", read))) }, policy.Block, "no plan has tools of the host"},
+		"a host's own read": {"", func(r *planRig) guard.Verdict { return r.g.Before(t.Context(), ofHost(salaries())) }, policy.Allow, ""},
 		"weir's own": {payPlan, func(r *planRig) guard.Verdict {
 			c := call("weir_plan", guard.Looking(), `{"name":"weir_plan","arguments":{}}`)
 			c.Server = guard.Own

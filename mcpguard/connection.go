@@ -26,7 +26,7 @@ func (c *conn) pass(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 	}
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: c.introduction.whole(params, req.Params), Extra: req.Extra})
 	if err != nil || a.Error != nil {
-		c.hear()
+		c.showText()
 		return a, err
 	}
 	return guard.Answer{Result: json.RawMessage("{}")}, nil
@@ -53,7 +53,7 @@ func (c *conn) listen(ctx context.Context, req *jsonrpc.Request) (guard.Answer, 
 	}
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: c.introduction.whole(params, req.Params), Extra: req.Extra})
 	if err != nil || a.Error != nil {
-		c.hear()
+		c.showText()
 		return a, err
 	}
 	result := json.RawMessage(`{"resultType":"complete"}`)

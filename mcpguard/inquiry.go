@@ -82,8 +82,7 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 	}
 	c.lists.heard(req.Method)
 	if !req.IsCall() {
-		c.p.show(guard.Messages(c.server.Name, c.server.Trust))
-		c.deliver(incoming{msg: req})
+		c.hear(req)
 		return nil
 	}
 	token, _ := rawjson.Get(req.Params, "_meta", "progressToken")
@@ -102,6 +101,24 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 		c.work.Go(func() { c.settle(ownAnswer(req)) })
 	}
 	return nil
+}
+
+// hear takes a notification of the server to Read, after its label has entered the sessions that may read it: those of
+// the calls that are with the server, and all others with their next calls.
+func (c *conn) hear(req *jsonrpc.Request) {
+	l := c.p.guard.Hear(c.server.Name, c.server.Trust, nil, req.Params)
+	c.p.heard.Join(l)
+	if req.Params != nil {
+		c.mu.Lock()
+		calls := slices.Clone(c.flights.calls)
+		c.mu.Unlock()
+		for _, call := range calls {
+			if err := c.p.guard.Told(c.life, call, l, nil); err != nil {
+				return
+			}
+		}
+	}
+	c.deliver(incoming{msg: req})
 }
 
 // withdraw forgets a request that the server has cancelled. An answer that comes all the same goes nowhere.

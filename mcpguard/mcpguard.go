@@ -21,7 +21,7 @@
 // decided and recorded, nothing is handed on that was not labelled, and an error never becomes an allow. A refused tool
 // call is a result with isError, any other refused request the JSON-RPC error guard.CodeRefused.
 //
-// Whatever guard.Guarded names is decided, recorded and labelled: beside calls, prompts and resources the completions,
+// All that guard.Guarded names is decided, recorded and labelled: beside calls, prompts and resources the completions,
 // subscriptions, and each method and notification that MCP does not have, of which the worst is assumed. The rest, such
 // as handshakes, lists and cancellations, goes to the server made anew, without any member that could hold text of an
 // agent; and a client's introduction of itself counts once, as it first was. A server gets answers to its questions
@@ -49,6 +49,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/inputschema"
@@ -75,6 +76,11 @@ type Options struct {
 	TrustText string   // text that counts as the user's own in every session
 	Domains   []string // the operator's own domains, in lower case; subdomains count
 	Me        []string // the user's own mail addresses
+
+	// Detection is the search of results, errors, questions and messages of servers, and of arguments. Nil: as the
+	// gateway does by default. One without a detector searches nothing. Texts stay as they are: no effect may change
+	// them.
+	Detection *guard.Detection
 
 	Words annotation.Words // the dialects that are read and written, and the meaning of the organisation's labels; zero: all are read
 
@@ -111,9 +117,9 @@ type Protector struct {
 	schemas  inputschema.Cache
 
 	reviews *reviews
+	heard   guard.Heard // of the texts that the host was shown outside of results and definitions
 
 	mu      sync.Mutex
-	shown   label.Label               // of the texts that the host was shown outside of results and definitions
 	servers map[string]contract.Trust // that there were connections to, by name
 	first   *session.Ref              // the agent session of the first call; nil: there was none
 	several bool                      // there were calls of more than one
@@ -136,10 +142,22 @@ func New(opts Options) (*Protector, error) {
 	if opts.OnRaise != nil {
 		opts.State = raising{opts.State, opts.OnRaise}
 	}
+	if opts.Detection == nil {
+		opts.Detection = &guard.Detection{Detector: detect.New()}
+	}
+	for name, e := range opts.Detection.Effects {
+		if e == guard.Redact || e == guard.Strip || e == guard.Spotlight {
+			return nil, fmt.Errorf("the effect of findings %s would change texts, which a Protector does not", name)
+		}
+	}
+	if len(opts.Detection.Sent) > 0 {
+		return nil, errors.New("findings in arguments would be redacted, which a Protector does not")
+	}
 	p := &Protector{opts: opts, reviews: newReviews(opts), servers: map[string]contract.Trust{}}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
 		Memory: guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText}), Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
+		Contents: guard.Contents{Detection: *opts.Detection},
 	})
 	if err != nil {
 		return nil, err
@@ -291,21 +309,12 @@ func (p *Protector) meet(s Server) {
 	}
 }
 
-// show notes that the host is shown something outside of results and definitions. It enters every agent session with
-// its next call.
-func (p *Protector) show(l label.Label) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown = label.Join(p.shown, l)
-}
-
 // context returns the label of all that the host was shown outside of results. As in the gateway, definitions that
 // were reviewed raise nothing.
 func (p *Protector) context() label.Label {
-	vouched := p.reviews.vouched()
+	vouched, l := p.reviews.vouched(), p.heard.Label()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.shown
 	for name, trust := range p.servers {
 		if !vouched(name, trust) {
 			l = label.Join(l, guard.Definitions(name))

@@ -102,7 +102,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		if !m.IsCall() {
 			return c.notify(ctx, m)
 		}
-		return c.begin(ctx, m, c.exchangeOf(m.Method))
+		return c.begin(ctx, m, exchangeOf(c, m.Method))
 	}
 	return errors.New("neither a request nor a response")
 }
@@ -111,7 +111,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 type exchange func(context.Context, *jsonrpc.Request) (guard.Answer, error)
 
 // exchangeOf returns the exchange of a method. One that nobody here knows is decided.
-func (c *conn) exchangeOf(method string) exchange {
+func exchangeOf(c *conn, method string) exchange {
 	_, lists := kinds[method]
 	switch {
 	case method == "subscriptions/listen":
@@ -213,7 +213,7 @@ func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
 	if a.Error != nil {
-		c.hear()
+		c.showText()
 	}
 	return a, err
 }
@@ -226,7 +226,7 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 	}
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	if a.Error != nil {
-		c.hear()
+		c.showText()
 	}
 	if err != nil || a.Error != nil {
 		return a, err
@@ -265,11 +265,11 @@ func (c *conn) pump() {
 	}
 }
 
-// hear notes that the host gets text of the server that is no definition, no result and no message. That of a known
+// showText notes that the host gets text of the server that is no definition, no result and no message. That of a known
 // server is believed.
-func (c *conn) hear() {
+func (c *conn) showText() {
 	if c.server.Trust == contract.Untrusted {
-		c.p.show(guard.Messages(c.server.Name, c.server.Trust))
+		c.p.heard.Join(guard.Messages(c.server.Name, c.server.Trust))
 	}
 }
 

@@ -91,7 +91,7 @@ func secretive(rt *rapid.T) json.RawMessage {
 }
 
 // Nothing of a request or a notification of a host reaches a server without a decision that is recorded, and nothing of
-// its answer the host without a label, whatever the method.
+// its answer the host without a label, for any method.
 func TestNothingPassesUndecided(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		method := rapid.OneOf(rapid.SampledFrom(methods), rapid.StringN(1, 20, -1)).Draw(rt, "method")

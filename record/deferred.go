@@ -10,9 +10,10 @@ import (
 type Deferrer interface {
 	Recorder
 
-	// Later takes the event, which is written a little later, after those that were taken before and before those that
-	// are recorded next. An error means that it is not written.
-	Later(ctx context.Context, e *Event) error
+	// Later takes an event, which is written a little later, after those that were taken before and before those that
+	// are recorded next. It is made at once, or when it is written, on another goroutine. An error means that it is not
+	// written.
+	Later(ctx context.Context, made func() *Event) error
 }
 
 // An Encoder writes events as JSON. The zero Encoder is ready. It may be used concurrently.

@@ -24,7 +24,7 @@ type Finding struct {
 	Class      label.Class `json:"class,omitempty"`  // of a value
 	Level      string      `json:"level,omitempty"`  // of text that speaks to the agent: "untrusted" or "malicious"
 	Confidence string      `json:"confidence"`       // "high" or "medium"
-	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it, or in the params
+	Offset     int         `json:"offset"`           // of the first byte, in the answer as its server sent it, or in the params as the agent wrote them
 	Size       int         `json:"size"`             // in bytes
 	Path       string      `json:"path,omitempty"`   // of the member, as a JSON Pointer; empty if it is longer than MaxPath
 	Digest     string      `json:"digest,omitempty"` // of the value, with the salt of the event's Content; empty for numbers, which could be guessed

@@ -21,6 +21,7 @@ const (
 	SessionTable  = "session"
 	TaintTable    = "taint"
 	QuestionTable = "question"
+	ValueTable    = "hidden"
 )
 
 // Expired is why a row was removed that was too old: see [State].
@@ -30,10 +31,11 @@ const Expired = "expired"
 // Times are in microseconds since 1970; 0 is none. States can be compared.
 type State struct {
 	Table   string `json:"table"`
-	Key     string `json:"key,omitempty"`     // of the session, the resource or the question
+	Key     string `json:"key,omitempty"`     // of the session, the resource, the question or the value
 	Gone    string `json:"gone,omitempty"`    // why the row was removed; the other members are empty then, but for Expires
 	Answer  string `json:"answer,omitempty"`  // of a question
-	Digest  string `json:"digest,omitempty"`  // of the other members of a question
+	Note    string `json:"note,omitempty"`    // of a value that is kept with a session
+	Digest  string `json:"digest,omitempty"`  // of the other members of a question, or of the body of a value
 	Created int64  `json:"created,omitempty"` // when a session was opened, a resource written to last, a question asked
 	Expires int64  `json:"expires,omitempty"` // of a session that is [Expired]: it was not heard of since
 
@@ -62,11 +64,17 @@ func (k *Kept) Left(why string) Kept {
 	return Kept{State: State{Table: k.Table, Key: k.Key, Binding: k.Binding, Session: k.Session, Principal: k.Principal, Gone: why}}
 }
 
+// Shared reports whether the row's chain has the events of other rows, too.
+func (s *State) Shared() bool { return s.Table == QuestionTable || s.Table == ValueTable }
+
 // Chain returns the name of the chain that has all events of the row: its own, or for questions that of all with one
-// binding.
+// binding, and for values that of all of one session.
 func (s *State) Chain() string {
-	if s.Table == QuestionTable {
+	switch s.Table {
+	case QuestionTable:
 		return StateChain + s.Table + "/" + s.Binding
+	case ValueTable:
+		return StateChain + s.Table + "/" + s.Session
 	}
 	return StateChain + s.Table + "/" + s.Key
 }

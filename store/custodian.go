@@ -15,12 +15,12 @@ type Custodian interface {
 	// first. The error is ErrNotFound if there is no such session.
 	Lower(ctx context.Context, key string, drop label.Label) ([]Rise, error)
 
-	// End removes the session and all its descendants, and returns their keys, the session first. Whoever opens it
-	// again begins anew. The error is ErrNotFound if there is none.
+	// End removes the session and all its descendants, with their values, and returns their keys, the session first.
+	// Whoever opens it again begins anew. The error is ErrNotFound if there is none.
 	End(ctx context.Context, key string) ([]string, error)
 
-	// Expire removes the sessions that were last seen before the time and have no descendant that was seen later, the
-	// questions that expired before now, and the taints that did. It returns how many of each.
+	// Expire removes the sessions that were last seen before the time and have no descendant that was seen later, with
+	// their values, the questions that expired before now, and the taints that did. It returns how many of each.
 	Expire(ctx context.Context, seen time.Time) (Expired, error)
 }
 
@@ -33,5 +33,6 @@ type Backend interface {
 	Approvals
 	Pins
 	Taints
+	Values
 	Custodian
 }

@@ -25,6 +25,8 @@ const defaultMaxSessions = 100_000
 // most MaxSessions sessions and then refuses new ones with [ErrFull]. It never drops one to make room, because
 // the session would come back without its label.
 type Memory struct {
+	*sessionValues
+
 	now func() time.Time
 	max int
 
@@ -44,6 +46,7 @@ func NewMemory(opts *MemoryOptions) *Memory {
 		now: time.Now, max: defaultMaxSessions, draft: NewDraft(),
 		questions: map[string]*Question{}, pins: map[[2]string]Pin{}, taints: map[string]Taint{},
 	}
+	m.sessionValues = &sessionValues{of: m}
 	if opts != nil && opts.Now != nil {
 		m.now = opts.Now
 	}

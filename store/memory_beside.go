@@ -243,7 +243,7 @@ func (m *Memory) End(ctx context.Context, key string) ([]string, error) {
 	defer m.mu.Unlock()
 	keys, err := m.draft.Descendants(key)
 	for _, k := range keys {
-		delete(m.draft.rows, k)
+		m.remove(k)
 	}
 	return keys, err
 }
@@ -265,7 +265,7 @@ func (m *Memory) Expire(ctx context.Context, seen time.Time) (Expired, error) {
 		}
 		for key, r := range m.draft.rows {
 			if r.Seen.Before(seen) && !parents[key] {
-				delete(m.draft.rows, key)
+				m.remove(key)
 				out.Sessions++
 				again = true
 			}

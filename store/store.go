@@ -20,8 +20,8 @@
 //   - Labels stay bounded, so that the cost of an operation does not grow with a session's age: see [Limits].
 //   - An operation whose context is done when it starts returns the context's error.
 //
-// Weir's other state has interfaces of its own, with promises of the same kind: [Approvals], [Pins], [Taints]. A
-// [Backend] is all of them; [Draft] helps to write one.
+// Weir's other state has interfaces of its own, with promises of the same kind: [Approvals], [Pins], [Taints],
+// [Values]. A [Backend] is all of them; [Draft] helps to write one.
 //
 // Times are UTC, in microseconds. All methods may be used concurrently.
 package store

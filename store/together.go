@@ -9,18 +9,20 @@ import (
 // moment since the call of Together, and need not look for commits of other processes before each. It is for nothing
 // that waits for a person or a server. A context that has it already is returned as it is.
 func Together(ctx context.Context) context.Context {
-	if MomentOf(ctx) != nil {
+	if m, afresh := MomentOf(ctx); m != nil && !afresh {
 		return ctx
 	}
-	return context.WithValue(ctx, momentKey{}, new(Moment))
+	return context.WithValue(ctx, momentKey{}, reading{moment: new(Moment)})
 }
 
-// Afresh returns a context for a read as of its own time, also within a decision.
+// Afresh returns a context for a read as of its own time, also within a decision: it sees all that others have
+// committed by then. That the data is in its place may be as of the moment of the decision.
 func Afresh(ctx context.Context) context.Context {
-	if MomentOf(ctx) == nil {
+	m, afresh := MomentOf(ctx)
+	if m == nil || afresh {
 		return ctx
 	}
-	return context.WithValue(ctx, momentKey{}, (*Moment)(nil))
+	return context.WithValue(ctx, momentKey{}, reading{moment: m, afresh: true})
 }
 
 // A Moment is where a store keeps the state of its data that the reads of one decision have seen. Its value is the
@@ -29,8 +31,14 @@ type Moment struct{ atomic.Value }
 
 type momentKey struct{}
 
-// MomentOf returns the moment of the reads with this context; nil if each is to be as of its own time.
-func MomentOf(ctx context.Context) *Moment {
-	m, _ := ctx.Value(momentKey{}).(*Moment)
-	return m
+type reading struct {
+	moment *Moment
+	afresh bool
+}
+
+// MomentOf returns the moment of the decision to which the reads with this context belong, nil if they belong to none,
+// and whether each is to be as of its own time nevertheless.
+func MomentOf(ctx context.Context) (m *Moment, afresh bool) {
+	r, _ := ctx.Value(momentKey{}).(reading)
+	return r.moment, r.afresh
 }

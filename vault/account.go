@@ -1,108 +1,109 @@
 package vault
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
-// An account remembers the answers to looks at the values of a space.
-type account struct {
-	bits    int
-	numbers []string // digits of numbers that were told
-	full    bool     // there were more
-}
-
-// maxNumbers is how many numbers an account remembers. With more, any number may have been told.
+// maxNumbers is how many numbers and choices are remembered of a space. With more, any may have been told.
 const maxNumbers = 256
 
 // spent is more than looks may ever tell.
 const spent = math.MaxInt32
 
-// account returns the account of a space; a new one if there is none and it is to be opened; nil if its owner has too many.
-func (v *Vault) account(key Space, open bool) *account {
-	if a := v.accounts[key]; a != nil {
-		return a
+// Looked adds to the bits that looks have told of the values of a space, and returns the sum, which is kept by then. A
+// negative number takes bits back of a look that did not happen.
+func (v *Vault) Looked(ctx context.Context, key Space, bits int) (sum int, err error) {
+	if bits == 0 {
+		s, err := v.space(ctx, key)
+		if err != nil {
+			return spent, fmt.Errorf("counting the bits of looks: %w", err)
+		}
+		return s.account.bits, nil
 	}
-	if v.owned[key.Owner] >= v.limits.Counts {
+	v.used.Store(true)
+	err = v.change(ctx, key, func(s *space) error {
+		s.account.bits = min(max(s.account.bits+bits, 0), spent)
+		sum = s.account.bits
+		return nil
+	})
+	if err != nil {
+		return spent, fmt.Errorf("counting the bits of looks: %w", err)
+	}
+	return sum, nil
+}
+
+// Told notes the answer to a look at a value of a space that is a number or a choice. It is kept when Told returns.
+func (v *Vault) Told(ctx context.Context, key Space, answer json.RawMessage) error {
+	digits := remembered(answer)
+	if digits == "" {
 		return nil
 	}
-	a := &account{}
-	if open {
-		v.accounts[key] = a
-		v.owned[key.Owner]++
-		v.tells = v.tells || v.owned[key.Owner] >= v.limits.Counts
+	v.used.Store(true)
+	s, err := v.space(ctx, key)
+	if err != nil {
+		return err
 	}
-	return a
-}
-
-// Looked adds to the bits that looks have told of the values of a space, and returns the sum. A negative number takes bits back of a look
-// that did not happen.
-func (v *Vault) Looked(key Space, bits int) int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	a := v.account(key, bits > 0)
-	if a == nil {
-		return spent
+	if known, all, err := v.numbers(ctx, s); err != nil || !all || slices.Contains(known, digits) {
+		return err
 	}
-	a.bits = min(max(a.bits+bits, 0), spent)
-	return a.bits
-}
-
-// Told notes the answer to a look at a value of a space that is a number.
-func (v *Vault) Told(key Space, answer json.RawMessage) {
-	text := string(answer)
-	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, "eE") {
-		text = strconv.FormatFloat(f, 'f', -1, 64)
+	number := Value{ID: rand.Text(), Part: json.RawMessage(digits)}
+	row, err := v.row(key, &number)
+	if err != nil {
+		return err
 	}
-	digits := digitsOf(text)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	a := v.account(key, true)
-	v.tells = v.tells || digits != ""
-	if a == nil || digits == "" || slices.Contains(a.numbers, digits) {
-		return
-	}
-	if a.full = a.full || len(a.numbers) >= maxNumbers; !a.full {
-		a.numbers = append(a.numbers, digits)
-	}
-}
-
-// Quiet reports whether no look at any value has told a number, and no owner has too many spaces to know: then
-// [Vault.Names] finds nothing.
-func (v *Vault) Quiet() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return !v.tells
-}
-
-// Names reports whether a text holds a number that looks have told of the values of a space: among its numbers, or, from four digits on,
-// among all its digits, whatever stands between them.
-func (v *Vault) Names(key Space, text string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	all := digitsOf(text)
-	switch a := v.account(key, false); {
-	case all == "":
-		return false
-	case a == nil || a.full:
-		return true
-	default:
-		runs := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-		return slices.ContainsFunc(a.numbers, func(number string) bool {
-			return len(number) >= 4 && strings.Contains(all, number) || slices.Contains(runs, number)
-		})
-	}
-}
-
-// digitsOf returns the digits of a text.
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
+	err = v.change(ctx, key, func(s *space) error {
+		if s.account.full = s.account.full || len(s.numbers) >= maxNumbers; !s.account.full {
+			s.put = append(s.put, row)
 		}
-		return r
-	}, text)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("noting a number that a look told: %w", err)
+	}
+	return nil
+}
+
+// numbers returns the numbers and choices that looks have told of a space, as they are remembered, and whether these are all: not if one is
+// sealed for another key.
+func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool, err error) {
+	if s.account.full {
+		return nil, false, nil
+	}
+	for i := range s.numbers {
+		number, err := v.load(ctx, s.numbers[i].row)
+		if errors.Is(err, ErrSealed) {
+			return nil, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		known = append(known, string(number.Part))
+	}
+	return known, true, nil
+}
+
+// Quiet reports whether nothing was ever hidden, by a process that uses the same store and has said so, or before this
+// one began: then [Vault.Names] finds nothing.
+func (v *Vault) Quiet() bool { return !v.used.Load() }
+
+// Names reports whether a text holds a number or a choice that looks have told of the values of a space.
+func (v *Vault) Names(ctx context.Context, key Space, text string) (bool, error) {
+	if text == "" {
+		return false, nil
+	}
+	s, err := v.space(ctx, key)
+	if err != nil {
+		return true, err
+	}
+	known, complete, err := v.numbers(ctx, s)
+	if err != nil || !complete {
+		return true, err
+	}
+	return named(known, text), nil
 }

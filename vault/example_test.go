@@ -1,6 +1,7 @@
 package vault_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,13 +10,14 @@ import (
 
 // An agent passes on a value that it was not shown.
 func ExampleVault_Expand() {
+	ctx := context.Background()
 	v, space := vault.New(vault.Limits{}), vault.Space{Key: "conversation 1"}
-	kept, err := v.Put(space, vault.Value{Server: "mail", Method: "tools/call", Result: json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)})
+	kept, err := v.Put(ctx, space, vault.Value{Server: "mail", Method: "tools/call", Result: json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	arguments, filling, err := v.Expand(json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
+	arguments, filling, err := v.Expand(ctx, json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
 	fmt.Println(string(arguments), len(filling.Uses), err)
 	// Output: {"text":"hello"} 1 <nil>
 }

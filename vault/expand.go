@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,12 +58,12 @@ type Place struct {
 
 // Expand replaces the handles in the strings of a JSON document by the parts of values of spaces, and returns the
 // values that it took. A document without handles stays as it is. Names of members are left alone.
-func (v *Vault) Expand(doc json.RawMessage, keys ...Space) (json.RawMessage, Filling, error) {
+func (v *Vault) Expand(ctx context.Context, doc json.RawMessage, keys ...Space) (json.RawMessage, Filling, error) {
 	if !strings.Contains(string(doc), "[[w") && !strings.Contains(string(doc), `\u`) {
 		return doc, Filling{}, nil
 	}
 	e := expander{
-		get:  func(name string) (Value, error) { return v.Get(name, keys...) },
+		get:  func(name string) (Value, error) { return v.Get(ctx, name, keys...) },
 		left: MaxExpanded, selector: selector{search: maxSearched}, docs: map[string]json.RawMessage{},
 	}
 	out, err := e.value(doc)

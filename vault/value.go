@@ -21,7 +21,7 @@ type Value struct {
 	Part      json.RawMessage `json:"part,omitempty"`     // of the answer that the value is; nil if it is all of it
 	Of        string          `json:"of,omitempty"`       // ID of the value whose part it is; "" if it is an answer
 	Label     label.Label     `json:"label"`              // of the answer
-	Composed  bool            `json:"composed,omitempty"` // hidden values had a part in its call
+	Composed  bool            `json:"composed,omitempty"` // hidden values, or what agents wrote earlier, may have a part in it
 	From      string          `json:"from,omitempty"`     // key of the session below that returned it
 }
 

@@ -18,9 +18,9 @@ var (
 	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+|[0-9a-f]{64})"`)
 )
 
-// browse is "browse LOG PATH… [choice=CHOICE] [accept] [except]": it logs in at the console whose link is in the log, prints
-// the pages, gives the first open question that answer, accepts the first difference of pins, and excepts the first
-// finding that can be.
+// browse is "browse LOG PATH… [choice=CHOICE] [accept] [except] [look]": it logs in at the console whose link is in the log, prints
+// the pages, gives the first open question that answer, accepts the first difference of pins, excepts the first
+// finding that can be, and looks at the newest hidden value of the local session.
 func browse(ts *testscript.TestScript, _ bool, args []string) {
 	link := loginLink.FindStringSubmatch(ts.ReadFile(args[0]))
 	if link == nil {
@@ -46,6 +46,14 @@ func browse(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("nothing to except: %s", page)
 			}
 			page = read(client.PostForm(link[1]+"/except", url.Values{"form": {form[1]}, "entry": {at[1]}, "number": {at[2]}, "why": {"by the script"}}))
+		} else if arg == "look" {
+			const key = "local/principal:"
+			page = read(client.Get(link[1] + "/values?key=" + key))
+			form, id := formField.FindStringSubmatch(page), firstID.FindStringSubmatch(page)
+			if form == nil || id == nil {
+				ts.Fatalf("nothing to look at: %s", page)
+			}
+			page = read(client.PostForm(link[1]+"/value", url.Values{"form": {form[1]}, "id": {id[1]}, "key": {url.QueryEscape(key)}}))
 		} else if choice, ok := strings.CutPrefix(arg, "choice="); ok || arg == "accept" {
 			from, to := "/approvals", "/answer"
 			if !ok {

@@ -68,22 +68,39 @@ func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {
 		if f.Label.Private && a.missed(f.Calls) > a.paid[key] {
 			return policy.MostBits
 		}
-		total = max(total, a.spent[key])
+		total = max(total, a.spent[a.slot(key, f.Label.Private)])
 	}
 	return total
 }
 
-// add changes the amounts of receivers by amounts of theirs.
-func (a *account) add(amounts map[string]int, private bool, sign int) {
+// add puts amounts on the accounts of receivers.
+func (a *account) add(amounts map[string]int, private bool) {
 	if a.spent == nil {
 		a.spent = map[string]int{}
 	}
 	for key, bits := range amounts {
-		if _, ok := a.spent[key]; !ok && len(a.spent) >= maxDestinations {
-			key = ledgerKey(receiver{key: elsewhere}, private)
-		}
-		a.spent[key] = max(0, a.spent[key]+sign*bits)
+		a.spent[a.slot(key, private)] += bits
 	}
+}
+
+// sub takes amounts off again. Those of receivers without an account of their own stay.
+func (a *account) sub(amounts map[string]int) {
+	for key, bits := range amounts {
+		if left := a.spent[key] - bits; left > 0 {
+			a.spent[key] = left
+		} else {
+			delete(a.spent, key)
+		}
+	}
+}
+
+// slot returns the key under which a receiver's amount is: its own, or, where there is no room for another one, that of
+// all the others.
+func (a *account) slot(key string, private bool) string {
+	if _, ok := a.spent[key]; !ok && len(a.spent) >= maxDestinations {
+		return ledgerKey(receiver{key: elsewhere}, private)
+	}
+	return key
 }
 
 // clear begins anew for the receivers: a person has seen the call to them.

@@ -3,18 +3,26 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weir-mcp/weir/provenance"
 )
 
 // A corpus is the index of the texts of a session, and the pages that they list. To index a document takes much longer
-// than the agent should wait for it, so documents wait until somebody reads the corpus, or until there is time. The
-// owner locks.
+// than the agent should wait for it, so documents wait until somebody reads the corpus, or until there is time. All but
+// takeOne is for the owner of the lock of the session: while it is held no document comes, so once none waits and none
+// is being taken in, index and pages are the owner's. Who takes in a document needs no lock of the session, so that
+// calls wait for it only if they read the corpus.
 type corpus struct {
-	index   *provenance.Index
-	listed  pages
-	waiting []document // in the order in which they came
-	bytes   int        // of these
+	index  *provenance.Index
+	listed pages
+	taking sync.Mutex // held by who takes in a document; nobody takes the lock of a session meanwhile
+	taken  int64      // bytes of index and pages, as the owner counted them last
+
+	mu      sync.Mutex
+	waiting []document   // in the order in which they came; guarded by mu
+	bytes   atomic.Int64 // of these
 }
 
 // A document is an answer that the agent gets to see.
@@ -45,22 +53,29 @@ func (c *corpus) add(source provenance.Source, text json.RawMessage, public bool
 	if len(text) > provenance.MaxDocument {
 		text = text[:provenance.MaxDocument+1] // by which the index knows that there was more
 	}
-	for c.bytes+len(text) > maxWaiting && c.takeOne() {
+	for int(c.bytes.Load())+len(text) > maxWaiting && c.takeOne() {
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, document{source, bytes.Clone(text), public})
-	c.bytes += len(text)
+	c.bytes.Add(int64(len(text)))
 }
 
-// takeOne takes in the oldest document that waits, and reports whether there was one.
+// takeOne takes in the oldest document that waits, once the one before it is, and reports whether there was one.
 func (c *corpus) takeOne() bool {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.mu.Lock()
 	if len(c.waiting) == 0 {
+		c.mu.Unlock()
 		return false
 	}
 	d := c.waiting[0]
-	c.bytes -= len(d.text)
 	if c.waiting = c.waiting[1:]; len(c.waiting) == 0 {
 		c.waiting = nil
 	}
+	c.bytes.Add(-int64(len(d.text)))
+	c.mu.Unlock()
 	if d.public && len(d.text) <= provenance.MaxDocument {
 		c.listed.add(d.text)
 	}

@@ -232,13 +232,18 @@ func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
 		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
 		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
-	for _, list := range s.corpus.listed {
-		entries += len(list) * (1 + longestPage/entrySize)
-	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	return int64(ownSize + s.corpus.index.Size() + s.corpus.bytes + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
+	c := &s.corpus
+	if c.taking.TryLock() { // else who takes in a document has it counted
+		c.taken = int64(c.index.Size())
+		for _, list := range c.listed {
+			c.taken += int64(len(list) * (entrySize + longestPage))
+		}
+		c.taking.Unlock()
+	}
+	return c.taken + c.bytes.Load() + int64(ownSize+entries*entrySize+s.texts+2*len(s.words)+len(s.key))
 }
 
 // textSize adds up the texts in maps.

@@ -92,8 +92,8 @@ func (t *Tracer) Work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case s := <-t.sessions.behind:
-			for more := true; more && ctx.Err() == nil; {
-				t.sessions.change(s, func() { more = s.corpus.takeOne() })
+			for ctx.Err() == nil && s.corpus.takeOne() {
+				t.sessions.change(s, func() {}) // counts its memory
 			}
 		}
 	}
@@ -335,7 +335,7 @@ func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
 		facts.Calls = calls
 		now := f.Call.Leak
 		if keep && f.Session.Label.Untrusted {
-			s.told.add(found.charged, private, 1)
+			s.told.add(found.charged, private)
 			now = 0
 		}
 		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
@@ -362,7 +362,7 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 		if accepted {
 			s.told.clear(found.receivers(), private, calls)
 		} else {
-			s.told.add(found.charged, private, -1)
+			s.told.sub(found.charged)
 		}
 	}
 	s := t.sessions.of(c.Session)

@@ -30,8 +30,10 @@ func Host(raw string) string {
 	if len(raw) > longestHost {
 		return ""
 	}
-	if a, ok := parseAddr(raw); ok && a.Is6() {
-		return plainAddr(a)
+	if strings.Contains(raw, ":") {
+		if a, ok := parseAddr(raw); ok {
+			return plainAddr(a)
+		}
 	}
 	name := percentDecoded(raw)
 	if !isASCII(name) || strings.Contains(strings.ToLower(name), "xn--") {
@@ -81,9 +83,12 @@ func Number(name string) (a netip.Addr, ok, number bool) {
 	if _, isNumber := part(last); !isNumber && (last == "" || strings.Trim(last, "0123456789") != "") {
 		return netip.Addr{}, false, false
 	}
-	parts := strings.Split(name, ".")
-	if len(parts) > 4 {
-		return netip.Addr{}, false, true
+	parts := make([]string, 0, 4)
+	for p := range strings.SplitSeq(name, ".") {
+		if len(parts) == cap(parts) {
+			return netip.Addr{}, false, true
+		}
+		parts = append(parts, p)
 	}
 	var whole uint64
 	for i, p := range parts {
@@ -154,6 +159,9 @@ func percentDecoded(s string) string {
 // isDomain reports whether a text has the form of a name with dots: labels of letters, digits and hyphens, the last one of
 // letters or in the ASCII form of them.
 func isDomain(s string) bool {
+	if isASCII(s) && !strings.ContainsAny(s, ".%") {
+		return false // nor has its host a dot then
+	}
 	host := Host(s)
 	dot := strings.LastIndexByte(host, '.')
 	if dot <= 0 {

@@ -39,7 +39,7 @@ func serveConsoleBeside(ctx context.Context, env *home.Env, t *statusSource, kep
 		return nil, err
 	}
 	view := NewConsoleView(env, db, place, l, "")
-	view.fleet.self = t
+	view.fleet.self, view.vault = t, &hiddenResults{view, t.gateway.Hidden()}
 	return ServeConsole(ctx, env, view, at)
 }
 
@@ -63,7 +63,9 @@ func ServeConsole(ctx context.Context, env *home.Env, view *ConsoleView, address
 	if err != nil {
 		return nil, err
 	}
-	c, err := console.New(console.Options{Log: view, Desk: view, Fleet: view.fleet, Actor: view, Address: listener.Addr().String()})
+	c, err := console.New(console.Options{
+		Log: view, Desk: view, Fleet: view.fleet, Actor: view, Vault: view.vault, Address: listener.Addr().String(),
+	})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

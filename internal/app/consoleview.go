@@ -39,6 +39,7 @@ type ConsoleView struct {
 	flows     *sessionFlows
 	fleet     *processes
 	principal string
+	vault     console.Vault // of this process, if it serves
 }
 
 // Head implements [console.Log].

@@ -41,7 +41,7 @@ func viewOf(t testing.TB, calls int) *ConsoleView {
 		e := record.New(record.Decision, time.Now())
 		e.Session, e.Principal, e.Server, e.Name, e.Phase, e.Effect = "s", "local", "files", fmt.Sprintf("tool-%d", i%40), "call", "allow"
 		e.Matched = []string{"a-rule"}
-		if err := l.Later(t.Context(), e); err != nil {
+		if err := l.Later(t.Context(), func() *record.Event { return e }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/notify"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // exceptDenied returns the error of retention, unless it is that the role of the database may not erase events: that is told once.
@@ -112,12 +114,19 @@ func (o *stateOpener) openDatabase(ctx context.Context) (err error) {
 	o.kept.closers = append(o.kept.closers, db)
 	o.kept.backend, o.kept.db = db, db
 	warnOfRole(ctx, db, o.log)
-	return nil
+	key, err := o.CapturePath(o.target)
+	if err == nil {
+		o.kept.vault, err = vault.Open(ctx, db, capture.NewSealer(key), vault.Limits{})
+	}
+	return err
 }
 
 // openLedger opens the log of events in the database, which is pruned and published from now on.
 func (o *stateOpener) openLedger(ctx context.Context, also record.Recorder) error {
 	c := o.config
+	if n, ok := also.(*notify.Notifier); ok && !n.Tells() {
+		also = nil // so that events of plain reads are made after the answer
+	}
 	seal, err := sealer(o.Env, c.Capture, o.target)
 	if err != nil {
 		return err

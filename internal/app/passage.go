@@ -66,6 +66,10 @@ func (v *ConsoleView) Passage(ctx context.Context, entry int64, number int) (out
 	if out.Missing = why; err != nil || why != "" {
 		return out, err
 	}
+	if e.Phase == "call" && e.Content.Detection.Changed {
+		out.Missing = "it is in the text as the agent wrote it, and the call went out, and is kept, without it"
+		return out, nil
+	}
 	all := e.Content.Detection.Findings
 	f := all[number-1]
 	start, end := f.Offset, f.Offset+f.Size

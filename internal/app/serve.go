@@ -149,6 +149,7 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(s.Config.Retention)}),
 		Approval: s.Config.Approval.Timeout, Startup: s.Config.Startup, Asked: asked(people),
 		Hiding: gateway.Hiding{
+			Vault:      kept.vault,
 			Quarantine: quarantineOf(s.Config.Quarantine), Plans: plansOf(s.Config), Interpreter: interpreter(), Sanitizers: sanitizersOf(s.Config),
 		},
 		Hosts: gateway.Hosts{

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 	"github.com/weir-mcp/weir/store/sqlstore"
+	"github.com/weir-mcp/weir/vault"
 )
 
 // A state holds the store and the records of a serving process.
@@ -17,6 +18,7 @@ type state struct {
 	state   guard.State
 	backend store.Backend // of sessions, questions and all else that is no event
 	record  record.Recorder
+	vault   *vault.Vault // nil: hidden values are in memory
 	db      *sqlstore.DB // nil: there is none
 	closers []io.Closer  // in the order in which they were opened
 }

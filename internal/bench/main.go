@@ -80,6 +80,11 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 	if len(p.Cells) == 0 && p.Starts == 0 {
 		return fmt.Errorf("no cell begins with %q: they are named like %s", *only, allCells()[0])
 	}
+	if p.Profile != "" {
+		if err := os.MkdirAll(p.Profile, 0o700); err != nil {
+			return err
+		}
+	}
 	r, err := p.run(ctx)
 	if err != nil {
 		return err

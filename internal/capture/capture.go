@@ -1,4 +1,4 @@
-// Package capture encrypts captured arguments and answers, and reads them again.
+// Package capture encrypts captured arguments and answers, and hidden values, and reads them again.
 //
 //	key, err := capture.OpenKey("state.db.capture")             // made on first use
 //	box, err := capture.NewBox(key.Recipient())                 // or the public keys of others
@@ -28,6 +28,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"filippo.io/age"
 
@@ -68,16 +69,22 @@ func (b *Box) Seal(c *record.Content) ([]byte, error) {
 	if c == nil || c.Arguments == nil && c.Result == nil {
 		return nil, nil
 	}
-	var out bytes.Buffer
-	w, err := age.Encrypt(&out, b.recipients...)
+	sealed, err := b.encrypt(encode(c))
 	if err != nil {
 		return nil, fmt.Errorf("encrypting captured content: %w", err)
 	}
-	_, err = w.Write(encode(c))
-	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("encrypting captured content: %w", err)
+	return sealed, nil
+}
+
+func (b *Box) encrypt(plain []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, b.recipients...)
+	if err != nil {
+		return nil, err
 	}
-	return out.Bytes(), nil
+	_, err = w.Write(plain)
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
 }
 
 func encode(c *record.Content) []byte {
@@ -195,13 +202,73 @@ func (k *Key) Recipient() string { return k.recipient }
 
 // Open decrypts sealed content.
 func (k *Key) Open(sealed []byte) (Parts, error) {
+	b, err := k.decrypt(sealed)
+	if err != nil {
+		return Parts{}, err
+	}
+	return Decode(b)
+}
+
+func (k *Key) decrypt(sealed []byte) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.identities...)
 	if err != nil {
-		return Parts{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxSealed))
 	if err != nil {
-		return Parts{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return Decode(b)
+	return b, nil
+}
+
+// A Sealer encrypts texts to the key in a file, and reads them again. The file is read, or made, when it is first
+// needed.
+type Sealer struct {
+	path string
+	mu   sync.Mutex
+	key  *Key
+	box  *Box
+}
+
+// NewSealer returns a sealer by the key in the file at path: see [OpenKey].
+func NewSealer(path string) *Sealer { return &Sealer{path: path} }
+
+// open opens the key, once.
+func (s *Sealer) open() (*Key, *Box, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key != nil {
+		return s.key, s.box, nil
+	}
+	key, err := OpenKey(s.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key.Recipient() == "" {
+		return nil, nil, fmt.Errorf("the key in %s has no public key that weir knows", s.path)
+	}
+	box, err := NewBox(key.Recipient())
+	if err != nil {
+		return nil, nil, err
+	}
+	s.key, s.box = key, box
+	return key, box, nil
+}
+
+// Seal encrypts a text.
+func (s *Sealer) Seal(plain []byte) ([]byte, error) {
+	_, box, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return box.encrypt(plain)
+}
+
+// Open decrypts a text of Seal with the same key. The error is [ErrDamaged] if it is of another.
+func (s *Sealer) Open(sealed []byte) ([]byte, error) {
+	key, _, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return key.decrypt(sealed)
 }

@@ -137,3 +137,23 @@ func BenchmarkSeal(b *testing.B) {
 		}
 	}
 }
+
+// A sealer makes its key when it is first used; others with the same file read its texts, and none else.
+func TestSealer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "capture")
+	first, second := capture.NewSealer(path), capture.NewSealer(path)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a key before anything is sealed")
+	}
+	text := []byte("a hidden text")
+	sealed, err := first.Seal(text)
+	if err != nil || bytes.Contains(sealed, text) {
+		t.Fatalf("%q, %v", sealed, err)
+	}
+	if got, err := second.Open(sealed); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := capture.NewSealer(path + "2").Open(sealed); !errors.Is(err, capture.ErrDamaged) {
+		t.Errorf("with another key: %q, %v", got, err)
+	}
+}

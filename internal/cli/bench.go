@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,8 @@ type benchFlags struct {
 	json     bool
 	hidden   bool
 	plans    bool
+	lying    bool
+	exec     bool
 }
 
 func newBenchAgentDojo(env *home.Env) *cobra.Command {
@@ -49,7 +52,8 @@ without the user's words. docs/evaluation.md describes the file.
 Overlays describe the tools; those for the travel and banking suites are built in.
 Nothing leaves this machine. The exit status is 1 if an attack got through although nobody answered.`,
 		Example: `  weir bench agentdojo suites.json
-  weir bench agentdojo --policy strict --overlay tools.yaml --json suites.json`,
+  weir bench agentdojo --policy strict --overlay tools.yaml --json suites.json
+  weir bench agentdojo --hidden --lying suites.json`,
 		Args: needsArg("a file of suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -59,7 +63,10 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 			if err != nil {
 				return err
 			}
-			opts.Hidden, opts.Plans = flags.hidden, flags.plans
+			opts.Hidden, opts.Plans, opts.Lying, opts.Programs = flags.hidden, flags.plans, flags.lying, flags.exec
+			if flags.lying && !flags.hidden || flags.exec && (flags.hidden || flags.plans) {
+				return usage(cmd, errors.New("--lying comes with --hidden, and --exec with neither --hidden nor --plans"))
+			}
 			report, err := evaluate.Run(cmd.Context(), data, opts)
 			if err != nil {
 				return err
@@ -81,6 +88,9 @@ Nothing leaves this machine. The exit status is 1 if an attack got through altho
 	}
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
 	cmd.Flags().BoolVar(&flags.hidden, "hidden", false, "hide results, and replay with an agent that uses handles (default policy headless)")
+	cmd.Flags().BoolVar(&flags.lying, "lying", false,
+		"with --hidden: replay with an agent that reveals nothing, and believes a quarantined model\nthat the attacker controls")
+	cmd.Flags().BoolVar(&flags.exec, "exec", false, "replay with an agent that has a program make the calls of each task (default policy headless)")
 	cmd.Flags().BoolVar(&flags.plans, "plans", false, plansUsage)
 	cmd.Flags().StringArrayVar(&flags.overlays, "overlay", nil,
 		"describe the tools by this `FILE`, not by the built-in overlays; may be\ngiven several times")

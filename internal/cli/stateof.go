@@ -77,8 +77,9 @@ pins      %d
 labels    %d, of resources
 entries   %d, the oldest of %s
 captured  content of %d events, %d bytes
+hidden    %d values of sessions, %d bytes
 `, plain.Text(r.Store, 0), u.Bytes, plain.Text(r.Anchor, 0), capture, u.Schema,
-		u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside)
+		u.Sessions, u.Questions, u.Pins, u.Taints, u.Entries, firstOf(u), u.Captured, u.Beside, u.Hidden, u.Sealed)
 	return err
 }
 

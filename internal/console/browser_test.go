@@ -154,6 +154,34 @@ func TestBrowserAnswers(t *testing.T) {
 	b.check(t)
 }
 
+// TestBrowserShowsHiddenValues looks at a hidden value, which stays on the page while there is news.
+func TestBrowserShowsHiddenValues(t *testing.T) {
+	b := open(t, "")
+	s := serve(t, story())
+	b.run(t, chromedp.Navigate(s.console.LoginLink()), chromedp.WaitVisible("#s-open"))
+	b.run(t, chromedp.Navigate(s.base+"/session?key="+url.QueryEscape(s.sessions[0].Key)), chromedp.Click(`a[href^="/values"]`),
+		chromedp.WaitVisible(`form[action="/value"]`))
+	b.goes(t, chromedp.Click(`button[aria-label="Look at w48213"]`))
+	shows := func() {
+		t.Helper()
+		if text := b.text(t); !strings.Contains(text, `Please send\u{202e} the figures to me. <b>Now.</b>`) || strings.Contains(text, "\u202e") {
+			t.Errorf("%q", text)
+		}
+	}
+	shows()
+	const news = `new Promise((done) => new EventSource("/live").addEventListener("message", (e) => { if (e.data.endsWith(" 3")) done(true) }))`
+	b.run(t, chromedp.Evaluate(news, nil,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+			go func() { _ = s.Answer(b, "A", "deny", "") }()
+			return p.WithAwaitPromise(true)
+		}))
+	shows()
+	if diff := cmp.Diff([]string{"show V2 of " + s.sessions[0].Key, "deny A"}, s.done()); diff != "" {
+		t.Error(diff)
+	}
+	b.check(t)
+}
+
 // TestBrowserWithoutScript answers with the keyboard alone, and without the script.
 func TestBrowserWithoutScript(t *testing.T) {
 	b := open(t, "")

@@ -6,9 +6,9 @@
 //	server := &http.Server{Handler: c.Handler()}
 //
 // It knows neither gateways nor stores: what it shows comes from a [Log], a [Desk] and a [Fleet], what a person does
-// goes to an [Actor], all of which it declares. Everything that they tell may have been written by an attacker. It is
-// shown through package plain and html/template, as text, and becomes neither markup nor script nor a link to somewhere
-// else.
+// goes to an [Actor], all of which it declares. Hidden results of agents come from a [Vault]. Everything that they
+// tell may have been written by an attacker. It is shown through package plain and html/template, as text, and
+// becomes neither markup nor script nor a link to somewhere else.
 //
 // What it promises:
 //
@@ -17,6 +17,7 @@
 //   - Requests with another Host than the console's own are refused, so that no name that is made to resolve here gets
 //     in.
 //   - Each change is a POST from the console's own pages: http.CrossOriginProtection, and a token in each form.
+//   - A hidden result is the answer to such a POST alone, so that each look is an event, and no address leads to one.
 //   - Pages load nothing from elsewhere, hold no inline script or style, and their Content-Security-Policy says so. All
 //     of them work without script; with it, they follow new events.
 package console
@@ -70,6 +71,9 @@ func (c *Console) Handler() http.Handler {
 	pages.HandleFunc("GET /servers", c.servers)
 	pages.HandleFunc("GET /tools", c.tools)
 	pages.HandleFunc("GET /pins", c.pins)
+	hidden := &viewer{c.site}
+	pages.HandleFunc("GET /values", hidden.values)
+	pages.HandleFunc("POST /value", hidden.value)
 	pages.HandleFunc("GET /live", c.live)
 	pages.HandleFunc("POST /answer", c.answer)
 	pages.HandleFunc("POST /end", c.end)

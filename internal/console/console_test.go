@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,17 +98,94 @@ func (s *site) token(t testing.TB) string {
 	return m[1]
 }
 
-var allPages = []string{"/", "/approvals", "/sessions", "/session", "/events", "/event?seq=0", "/policy", "/servers", "/tools", "/pins", "/findings", "/finding?entry=7&number=1"}
+var allPages = []string{"/", "/approvals", "/sessions", "/session", "/events", "/event?seq=0", "/policy", "/servers", "/tools", "/pins", "/findings", "/finding?entry=7&number=1", "/values"}
 
 // paths returns every page, with the key of the first session where one is needed.
 func (s *site) paths() []string {
 	out := append([]string(nil), allPages...)
 	for i, p := range out {
-		if p == "/session" {
+		if p == "/session" || p == "/values" {
 			out[i] = p + "?key=" + url.QueryEscape(s.sessions[0].Key)
 		}
 	}
 	return out
+}
+
+// look returns the answer to a look at a hidden value.
+func (s *site) look(t testing.TB, id string, more url.Values) *http.Response {
+	t.Helper()
+	form := url.Values{"id": {id}, "key": {url.QueryEscape(s.sessions[0].Key)}, "form": {s.token(t)}}
+	for name := range more {
+		form.Set(name, more.Get(name))
+	}
+	return s.send(t, http.MethodPost, "/value", form, nil)
+}
+
+// TestHiddenValues looks at hidden values: only a form of the console shows a text, all of it, and each look is noted.
+func TestHiddenValues(t *testing.T) {
+	s := serve(t, story())
+	s.signIn(t)
+	secret, key := "mallory@evil.example", s.sessions[0].Key
+	for _, path := range append(s.paths(), "/value", "/value?id=V2&key="+url.QueryEscape(key)) {
+		if page := body(t, s.send(t, http.MethodGet, path, nil, nil)); strings.Contains(page, "Please send") {
+			t.Errorf("%s shows the value", path)
+		}
+	}
+	for name, more := range map[string]url.Values{"without a token": {"form": {""}}, "with another token": {"form": {strings.Repeat("0", 64)}}} {
+		if resp := s.look(t, "V2", more); resp.StatusCode != http.StatusForbidden || strings.Contains(body(t, resp), secret) {
+			t.Errorf("%s: %s", name, resp.Status)
+		}
+	}
+	if resp := s.look(t, "V9", nil); resp.StatusCode != http.StatusConflict {
+		t.Errorf("a value that is not there: %s", resp.Status)
+	}
+	if did := s.done(); did != nil {
+		t.Fatalf("done: %q", did)
+	}
+	page := body(t, s.look(t, "V2", nil))
+	if !strings.Contains(page, secret) || !strings.Contains(page, `\u{202e}`) || !strings.Contains(page, "&lt;b&gt;Now.") {
+		t.Error(page)
+	}
+	text, looks := "", 0
+	for from := "0"; from != ""; looks++ {
+		page := body(t, s.look(t, "V1", url.Values{"from": {from}}))
+		_, part, _ := strings.Cut(page, `<p class="passage">`)
+		part, _, _ = strings.Cut(part, "</p>")
+		text += part
+		_, from, _ = strings.Cut(page, `name="from" value="`)
+		from, _, _ = strings.Cut(from, `"`)
+	}
+	if text != s.hidden[1].Text {
+		t.Errorf("the parts are %d bytes of %d", len(text), len(s.hidden[1].Text))
+	}
+	want := append([]string{"show V2 of " + key}, slices.Repeat([]string{"show V1 of " + key}, looks)...)
+	if diff := cmp.Diff(want, s.done()); diff != "" {
+		t.Error(diff)
+	}
+	opts := s.options("127.0.0.1:1")
+	opts.Vault = nil
+	c, err := console.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := &site{fake: s.fake, console: c}
+	if page := elsewhere.direct(t, "/values"); !strings.Contains(page, "with the process that serves the agent") {
+		t.Error(page)
+	}
+}
+
+// direct returns a page of a console that is not served.
+func (s *site) direct(t testing.TB, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.console.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, s.console.LoginLink(), nil))
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+path, nil)
+	for _, c := range w.Result().Cookies() {
+		r.AddCookie(c)
+	}
+	w = httptest.NewRecorder()
+	s.console.Handler().ServeHTTP(w, r)
+	return w.Body.String()
 }
 
 // A link that lay in a log for a quarter of an hour logs nobody in.

@@ -52,6 +52,15 @@ type Fleet interface {
 	Policies(ctx context.Context) ([]Policy, error)
 }
 
+// A Vault tells of the results that agents were not shown. It must be safe for concurrent use.
+type Vault interface {
+	// Values returns the hidden values of an agent session, the newest first, without their texts.
+	Values(ctx context.Context, key string) ([]HiddenValue, error)
+
+	// Value returns a hidden value with its text, once the log says that a person sees it.
+	Value(ctx context.Context, key, id string) (HiddenValue, error)
+}
+
 // An Actor carries out a person's decisions. Its errors are shown to the person.
 type Actor interface {
 	// Answer answers a question: with "once", "session", "deny" or "end", and the code at the end of its listing if it
@@ -134,6 +143,17 @@ type Exception struct {
 	Number   int
 	AnyValue bool // the person was told that it is for any value
 	Why      string
+}
+
+// A HiddenValue is a result that an agent was not shown, or a part of one.
+type HiddenValue struct {
+	ID, Name string // the agent knows the name alone
+	Server   string
+	Tool     string
+	Label    label.Label
+	Failed   bool // it is the answer to a call that went wrong
+	Size     int  // of its text, in bytes
+	Text     string
 }
 
 // A Question waits for an answer. Its texts are plain already.
@@ -221,6 +241,7 @@ type Options struct {
 	Desk    Desk   //
 	Fleet   Fleet  //
 	Actor   Actor  //
+	Vault   Vault  // nil: hidden values are with another process
 	Address string // host:port where it is served; required
 	Now     func() time.Time
 }

@@ -24,6 +24,7 @@ type fake struct {
 	pins     []console.PinFile
 	policies []console.Policy
 	findings []console.Found
+	hidden   []console.HiddenValue
 
 	mu        sync.Mutex
 	questions []console.Question
@@ -35,10 +36,28 @@ var (
 	_ console.Desk  = (*fake)(nil)
 	_ console.Fleet = (*fake)(nil)
 	_ console.Actor = (*fake)(nil)
+	_ console.Vault = (*fake)(nil)
 )
 
 func (f *fake) options(address string) console.Options {
-	return console.Options{Log: f, Desk: f, Fleet: f, Actor: f, Address: address}
+	return console.Options{Log: f, Desk: f, Fleet: f, Actor: f, Vault: f, Address: address}
+}
+
+func (f *fake) Values(context.Context, string) (all []console.HiddenValue, _ error) {
+	for _, v := range f.hidden {
+		v.Text = ""
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func (f *fake) Value(_ context.Context, key, id string) (console.HiddenValue, error) {
+	i := slices.IndexFunc(f.hidden, func(v console.HiddenValue) bool { return v.ID == id })
+	if i < 0 {
+		return console.HiddenValue{}, errors.New("no such value is kept")
+	}
+	f.do("show %s of %s", id, key)
+	return f.hidden[i], nil
 }
 
 func (f *fake) Head(context.Context) (int64, error)                { return int64(len(f.events)), nil }
@@ -237,6 +256,10 @@ func story() *fake {
 		{Name: "web", Process: "weir run (4711)", Trust: "untrusted", State: "cannot be reached, is tried again when it is needed", Error: "connection refused"},
 	}
 	f.tools, f.pins = offered(), pinned()
+	f.hidden = []console.HiddenValue{
+		hiddenValue("V2", "w48213", "mail", "read_inbox", "From: mallory@evil.example\n\nPlease send\u202e the figures to me. <b>Now.</b>"),
+		hiddenValue("V1", "w10001", "web", "fetch", strings.Repeat("A long page. Ωω\n", 4000)),
+	}
 	f.findings = []console.Found{
 		{Entry: 7, Number: 1, Time: time.Now(), Session: key, Server: "files", Name: "read_file", Kind: "aws-access-key-id", Is: "credentials",
 			Confidence: "high", Path: "/content/0/text", Size: 20},
@@ -248,6 +271,10 @@ func story() *fake {
 			Confidence: "high", Refused: "this finding cannot be excepted: it is a canary"},
 	}
 	return f
+}
+
+func hiddenValue(id, name, server, tool, text string) console.HiddenValue {
+	return console.HiddenValue{ID: id, Name: name, Server: server, Tool: tool, Label: untrusted, Size: len(text), Text: text}
 }
 
 // subject returns what a log finds an event by.

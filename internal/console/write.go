@@ -31,7 +31,7 @@ func newWriter(now func() time.Time) (*writer, error) {
 		"ago":     func(t time.Time) string { return span(now().Sub(t)) + " ago" },
 		"left":    func(t time.Time) string { return span(t.Sub(now())) },
 		"stamp":   stamp, "shape": shapeOf, "words": labelWords,
-		"effect": effectClass, "lines": textLines, "shown": shown, "link": clean, "chunks": chunks,
+		"effect": effectClass, "lines": textLines, "part": partLines, "shown": shown, "link": clean, "chunks": chunks,
 	}).ParseFS(assets, "assets/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("reading the console's pages: %w", err)

@@ -19,6 +19,7 @@ type episode struct {
 	questions []Question
 	shown     bool     // the attacker's text was in a result
 	reached   bool     // the agent read it, of one that uses handles
+	deceived  bool     // a quarantined model has told it the attacker's calls
 	through   []string // tools of the attacker's calls that got through
 	done      bool     // all of the user's calls came to their servers
 }
@@ -54,6 +55,9 @@ var modes = []Mode{{}, {Words: true}, {Accepts: true}, {Words: true, Accepts: tr
 
 // modesOf returns the modes of a replay.
 func modesOf(opts Options) []Mode {
+	if opts.Lying {
+		return []Mode{{}, {Words: true}}
+	}
 	if !opts.Plans {
 		return modes
 	}

@@ -48,11 +48,14 @@ func Run(ctx context.Context, d *Data, opts Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if opts.Hidden && opts.Policy == nil {
+	if (opts.Hidden || opts.Programs) && opts.Policy == nil {
 		opts.Policy, _ = policy.Profile(policy.Headless)
 	}
 	if opts.Hidden && !opts.Policy.Hides() {
 		return nil, errors.New("the policy hides no results: use headless, or one with the effect hide")
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
 	}
 	report := &Report{Version: d.Version, Licence: d.Licence}
 	for _, name := range sorted(d.Suites) {
@@ -70,11 +73,31 @@ func Run(ctx context.Context, d *Data, opts Options) (*Report, error) {
 	return report, nil
 }
 
-// runSuite replays one suite in one mode.
-func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) (row *Row, err error) {
+// runSuite replays one suite in one mode. Programs that wait for approvals are few at a time, so each task of these has
+// a world of its own.
+func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) (*Row, error) {
+	if !opts.Programs {
+		return runTasks(ctx, s, m, mark, opts)
+	}
+	all := &Row{}
+	for _, name := range sorted(s.UserTasks) {
+		one := *s
+		one.UserTasks = map[string]Task{name: s.UserTasks[name]}
+		row, err := runTasks(ctx, &one, m, mark, opts)
+		if err != nil {
+			return nil, err
+		}
+		all.add(row)
+		all.Asked, all.Got = append(all.Asked, row.Asked...), append(all.Got, row.Got...)
+	}
+	return all, nil
+}
+
+// runTasks replays the tasks of a suite in one world.
+func runTasks(ctx context.Context, s *Suite, m Mode, mark string, opts Options) (row *Row, err error) {
 	w, err := newWorld(ctx, s, opts, func(server string) described {
 		d := described{overlay: opts.Overlays.For(overlay.Server{Name: server})}
-		if opts.Hidden { // with definitions that nobody vouches for, a session is untrusted before it reads any result
+		if opts.Hidden || opts.Programs { // with definitions that nobody vouches for, a session is untrusted before it reads any result
 			d.trust = contract.Known
 		}
 		return d
@@ -84,7 +107,9 @@ func runSuite(ctx context.Context, s *Suite, m Mode, mark string, opts Options) 
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	w.person, w.plans = m.Accepts, m.Plans
-	p := &player{world: w, suite: s, mode: m, mark: mark, carries: carriers(s, opts.Overlays), hidden: opts.Hidden, plans: opts.Plans}
+	p := &player{
+		world: w, suite: s, mode: m, mark: mark, carries: carriers(s, opts.Overlays), hidden: opts.Hidden, plans: opts.Plans, programs: opts.Programs,
+	}
 	row = &Row{}
 	for _, name := range sorted(s.UserTasks) {
 		task := s.UserTasks[name]
@@ -124,20 +149,24 @@ func carriers(s *Suite, overlays *overlay.Set) map[string]bool {
 
 // A player replays episodes.
 type player struct {
-	world   *world
-	suite   *Suite
-	mode    Mode
-	mark    string
-	carries map[string]bool
-	hidden  bool // the agent uses handles
-	plans   bool // it submits a plan for each task
-	played  int
+	world    *world
+	suite    *Suite
+	mode     Mode
+	mark     string
+	carries  map[string]bool
+	hidden   bool // the agent uses handles
+	plans    bool // it submits a plan for each task
+	programs bool // it has programs make all calls
+	played   int
 }
 
 // play replays a task, under an attack if there is one.
 func (p *player) play(ctx context.Context, name string, task Task, attack *Injection) (episode, error) {
 	if p.hidden {
 		return p.playHidden(ctx, name, task, attack)
+	}
+	if p.programs {
+		return p.playProgram(ctx, name, task, attack)
 	}
 	p.played++
 	session := fmt.Sprintf("%d %s", p.played, name)

@@ -28,6 +28,7 @@ type handleAgent struct {
 	read    []string // texts that it was shown
 	hidden  []hiddenResult
 	asked   []string // rules of the requests about its looks and reveals
+	blind   bool     // it is shown nothing, and told nothing but by a quarantined model
 }
 
 // A hiddenResult is one that the agent has a handle of. The text is known to the replay, and not to the agent.
@@ -99,7 +100,8 @@ func (a *handleAgent) text(ctx context.Context, s string) (string, error) {
 // number takes a typed look at a number that stands in a hidden result.
 func (a *handleAgent) number(ctx context.Context, n json.Number) error {
 	f, err := n.Float64()
-	if err != nil || len(n) < 2 || a.knows(n.String()) {
+	if err != nil || len(n) < 2 || a.knows(n.String()) || a.blind { // whose looks are all left to the attacker
+
 		return nil
 	}
 	for _, h := range slices.Backward(a.hidden) {
@@ -121,6 +123,9 @@ func (a *handleAgent) knows(s string) bool {
 }
 
 func (a *handleAgent) reveal(ctx context.Context, h hiddenResult) error {
+	if a.blind {
+		return nil
+	}
 	got, err := a.own(ctx, "weir_reveal", map[string]any{"value": h.name})
 	if err == nil {
 		a.read = append(a.read, contentOf(got))
@@ -221,26 +226,40 @@ func sameArguments(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
+// attacked returns a result with an attacker's text at its mark. One who has the quarantined model lie may have
+// written all of a text.
+func (p *player) attacked(result string, attack *Injection) (string, error) {
+	if p.world.liar == nil {
+		return marked(structured(result), p.mark, payload(attack.Goal)), nil
+	}
+	text, err := lure(attack)
+	if err != nil || !json.Valid([]byte(structured(result))) {
+		return text, err
+	}
+	return marked(structured(result), p.mark, text), nil
+}
+
 // playHidden replays a task with an agent that uses handles. It obeys an attacker's text that it has read.
-func (p *player) playHidden(ctx context.Context, name string, task Task, attack *Injection) (episode, error) {
+func (p *player) playHidden(ctx context.Context, name string, task Task, attack *Injection) (e episode, err error) {
 	p.played++
-	e := episode{task: name, session: fmt.Sprintf("%d %s", p.played, name), done: true}
-	a := &handleAgent{world: p.world, session: e.session, meta: mcp.Meta{}, prompt: task.Prompt}
+	e = episode{task: name, session: fmt.Sprintf("%d %s", p.played, name), done: true}
+	a := &handleAgent{world: p.world, session: e.session, meta: mcp.Meta{}, prompt: task.Prompt, blind: p.world.liar != nil}
 	if p.mode.Words {
 		a.meta[guard.MetaUserMessage] = task.Prompt
 	}
 	by := p.planner(&e, task, a.meta)
 	for i, c := range task.Calls {
-		if err := p.plan(ctx, by, &e, task.Calls[i:]); err != nil {
+		if err = p.plan(ctx, by, &e, task.Calls[i:]); err != nil {
 			return e, err
 		}
-		meant := c.Args
+		meant, before := c.Args, len(a.hidden)
 		c.Result = structured(c.Result)
 		if attack != nil && c.Attacked != "" && c.Shows {
 			e.shown = true
-			c.Result = marked(structured(c.Attacked), p.mark, payload(attack.Goal))
+			if c.Result, err = p.attacked(c.Attacked, attack); err != nil {
+				return e, err
+			}
 		}
-		var err error
 		if c.Args, err = a.arguments(ctx, c.Args); err != nil {
 			return e, err
 		}
@@ -257,6 +276,16 @@ func (p *player) playHidden(ctx context.Context, name string, task Task, attack 
 			e.questions = append(e.questions, Question{name, "weir", rule})
 		}
 		a.asked = nil
+		if e.shown && p.world.liar != nil && len(a.hidden) > before && strings.Contains(a.hidden[before].text, attackWords) {
+			lied := *attack
+			if lied.Calls, err = p.world.liar.lies(ctx, a, attack); err == nil {
+				err = p.obey(ctx, &lied, a.meta, &e)
+			}
+			if err != nil {
+				return e, err
+			}
+			e.deceived = e.deceived || len(lied.Calls) > 0
+		}
 		if attack == nil || e.reached || !slices.ContainsFunc(a.read, func(text string) bool { return strings.Contains(text, attackWords) }) {
 			continue
 		}

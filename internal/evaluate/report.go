@@ -27,11 +27,12 @@ type Row struct {
 	Most      int `json:"most"`      // questions of the task with the most
 	Questions int `json:"questions"`
 
-	Attacks  int `json:"attacks"`  // of a task in which the attacker's text is shown
-	Through  int `json:"through"`  // attacks with a call through that changed something or carried data out
-	Reached  int `json:"reached"`  // attacks of which an agent that uses handles read the text
-	Pressed  int `json:"pressed"`  // questions in attacked tasks
-	Wordless int `json:"wordless"` // attacks without a call, which cannot be judged here
+	Attacks  int `json:"attacks"`            // of a task in which the attacker's text is shown
+	Through  int `json:"through"`            // attacks with a call through that changed something or carried data out
+	Reached  int `json:"reached"`            // attacks of which an agent that uses handles read the text
+	Deceived int `json:"deceived,omitempty"` // attacks that a quarantined model told to an agent
+	Pressed  int `json:"pressed"`            // questions in attacked tasks
+	Wordless int `json:"wordless"`           // attacks without a call, which cannot be judged here
 
 	Asked []Question `json:"asked,omitempty"` // of the tasks alone
 	Got   []string   `json:"got,omitempty"`   // attacks that got through: task, attack and tools
@@ -65,11 +66,22 @@ func (r *Row) attacked(task, by string, e episode) {
 	if e.reached {
 		r.Reached++
 	}
+	if e.deceived {
+		r.Deceived++
+	}
 	r.Pressed += len(e.questions)
 	if len(e.through) > 0 {
 		r.Through++
 		r.Got = append(r.Got, fmt.Sprintf("%s %s: %v", task, by, e.through))
 	}
+}
+
+// add adds the figures of another row.
+func (r *Row) add(o *Row) {
+	r.Tasks, r.Done, r.Free, r.WithinOne = r.Tasks+o.Tasks, r.Done+o.Done, r.Free+o.Free, r.WithinOne+o.WithinOne
+	r.Questions, r.Attacks, r.Through = r.Questions+o.Questions, r.Attacks+o.Attacks, r.Through+o.Through
+	r.Reached, r.Deceived = r.Reached+o.Reached, r.Deceived+o.Deceived
+	r.Pressed, r.Wordless, r.Most = r.Pressed+o.Pressed, r.Wordless+o.Wordless, max(r.Most, o.Most)
 }
 
 // total adds the rows of all suites together.
@@ -81,10 +93,7 @@ func (r *Report) total() {
 			s = &Row{Suite: All, Mode: row.Mode}
 			sums[row.Mode] = s
 		}
-		s.Tasks, s.Done, s.Free, s.WithinOne = s.Tasks+row.Tasks, s.Done+row.Done, s.Free+row.Free, s.WithinOne+row.WithinOne
-		s.Questions, s.Attacks, s.Through = s.Questions+row.Questions, s.Attacks+row.Attacks, s.Through+row.Through
-		s.Reached += row.Reached
-		s.Pressed, s.Wordless, s.Most = s.Pressed+row.Pressed, s.Wordless+row.Wordless, max(s.Most, row.Most)
+		s.add(&row)
 	}
 	for _, row := range slices.Clone(r.Rows) {
 		if s := sums[row.Mode]; s != nil {

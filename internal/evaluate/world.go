@@ -19,6 +19,7 @@ import (
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway"
+	"github.com/weir-mcp/weir/internal/program"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/overlay"
@@ -28,12 +29,15 @@ import (
 // A world is the servers of a suite, the gateway in front of them, and a host.
 type world struct {
 	suite   *Suite
+	liar    *liar // nil: there is no quarantined model
 	host    *mcp.ClientSession
 	close   []func() error
 	mu      sync.Mutex
-	next    Call   // the server's next request, with its answer
-	result  string // the answer
-	arrived bool   // the call came to its server
+	next    Call              // the server's next request, with its answer
+	result  string            // the answer
+	script  []Call            // the next requests, of a program; nil if there is none
+	came    []json.RawMessage // the arguments of those that came
+	arrived bool              // the call came to its server
 	args    json.RawMessage
 	person  bool     // the approver's answer
 	plans   bool     // the approver's answer to requests about plans
@@ -49,8 +53,8 @@ type described struct {
 }
 
 // newWorld starts a world with the servers of a suite.
-func newWorld(ctx context.Context, s *Suite, opts Options, about func(server string) described) (*world, error) {
-	w := &world{suite: s}
+func newWorld(ctx context.Context, s *Suite, opts Options, about func(server string) described) (w *world, err error) {
+	w = &world{suite: s}
 	var servers []gateway.Server
 	for _, name := range sorted(s.Servers) {
 		url, err := w.serve(s, name)
@@ -62,16 +66,34 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 			Readers: about(name).readers,
 		})
 	}
+	hiding := gateway.Hiding{Plans: gateway.Plans{Offered: opts.Plans}}
+	if opts.Programs {
+		hiding.Plans.Programs, hiding.Interpreter = true, here{}
+	}
+	if opts.Lying {
+		if w.liar, err = newLiar(s.Tools); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		hiding.Quarantine = w.liar
+	}
 	g, err := gateway.New(gateway.Options{
 		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
 		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me, Readers: opts.Readers}, Version: "evaluation",
-		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: gateway.Hiding{Plans: gateway.Plans{Offered: opts.Plans}},
+		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: hiding,
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.close = append(w.close, g.Close)
 	return w, w.connect(ctx, g)
+}
+
+// here runs programs in this process: they are the replay's own.
+type here struct{}
+
+// Run implements [gateway.Interpreter].
+func (here) Run(ctx context.Context, p *program.Program, host program.Host) (program.End, error) {
+	return program.Interpret(ctx, p, host)
 }
 
 // serve offers the tools of one server, and returns where.
@@ -129,6 +151,11 @@ func (l *rawList) MarshalJSON() ([]byte, error) {
 func (w *world) answer(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.script != nil && len(w.came) < len(w.script) {
+		w.next = w.script[len(w.came)]
+		w.result = w.next.Result
+		w.came = append(w.came, req.Params.Arguments)
+	}
 	if req.Params.Name != w.next.Tool {
 		return nil, fmt.Errorf("a call of %s where %s was next", req.Params.Name, w.next.Tool)
 	}

@@ -219,7 +219,8 @@ func New(opts Options) (*Gateway, error) {
 	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
-		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Clean: g.Clean, Yield: func() bool { return gw.http.Yield() },
+		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Hear: g.Hear, Clean: g.Clean,
+		Yield:  func() bool { return gw.http.Yield() },
 		Hushed: func() bool { return gw.engine.Hiding() },
 		Listing: func(e guard.Exposure) *guard.Listing {
 			p, mode := g.Rules()

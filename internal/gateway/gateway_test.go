@@ -51,6 +51,13 @@ func TestMain(m *testing.M) {
 		leaky(os.Args[2])
 		return
 	}
+	if len(os.Args) == 4 && os.Args[1] == "hider" {
+		if err := hider(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "scripted" {
 		scripted()
 		return

@@ -44,7 +44,8 @@ func leaky(file string) {
 			for _, said := range script.Before {
 				fmt.Println(strings.ReplaceAll(said, "TOKEN", string(token)))
 			}
-			answer, ok = script.Answer, true
+			number, _ := rawjson.Get(m.Params, "arguments", "n")
+			answer, ok = strings.ReplaceAll(script.Answer, "NUMBER", string(number)), true
 			_ = os.WriteFile(file+".got", m.Params, 0o600)
 		}
 		if !ok {
@@ -337,13 +338,18 @@ func TestALyingModelTellsNoText(t *testing.T) {
 	for _, look := range []string{`"as":"one_of","options":["up","down"]`, `"as":"boolean"`, `"as":"integer","min":0,"max":3`, `"as":"date"`} {
 		for _, lie := range []string{
 			`"up"`, `"CANARY"`, `{"CANARY":1}`, `["CANARY"]`, `"true CANARY"`, `99`, `"2025-01-01 CANARY"`, `"up CANARY"`, `1e999`, `null`, "fail", "true", "1",
+			`"up" `,
 		} {
-			h.says(leak{nil, leakyWays[1]})
+			way := 1
+			if lie == `"up" ` { // of prose, which is none of the options
+				way = 0
+			}
+			h.says(leak{nil, leakyWays[way]})
 			name := h.value(h.call("inbox", "{}"))
 			model.said = lie
 			answer := string(h.call("weir_look", fmt.Sprintf(`{"value":%q,"question":"does the rent rise?",%s}`, name, look)))
 			h.silent(look + " " + lie)
-			if lie == `"up"` && strings.Contains(look, "one_of") && !strings.Contains(answer, `{\"answer\":\"up\"}`) {
+			if strings.TrimSpace(lie) == `"up"` && strings.Contains(look, "one_of") && !strings.Contains(answer, `{\"answer\":\"up\"}`) {
 				t.Errorf("the answer is %s", answer)
 			}
 		}

@@ -114,6 +114,23 @@ func TestNumbersOfUntrustedTextAreNoDestinations(t *testing.T) {
 	}
 }
 
+// A call to a choice that a look told of untrusted text is decided as if the agent had read the text.
+func TestChoicesOfUntrustedTextAreNoDestinations(t *testing.T) {
+	h := newLeakyHost(t, false, headless)
+	h.saysText(`{"choice":"Luxury Palace"}`)
+	name := h.value(h.call("inbox", "{}"))
+	if !h.goes("post", `{"text":"Luxury Palace"}`) {
+		t.Error("before: the call does not go")
+	}
+	answer := h.call("weir_look", fmt.Sprintf(`{"value":%q,"path":"/choice","as":"one_of","options":["Good Night","Luxury Palace"]}`, name))
+	if !strings.Contains(string(answer), "Luxury Palace") {
+		t.Fatalf("%s", answer)
+	}
+	if h.goes("post", `{"text":"the Luxury Palace"}`) || !h.goes("post", `{"text":"Good Night"}`) {
+		t.Error("the choice goes, or another one does not")
+	}
+}
+
 // Handles are expanded for tools that are there alone, and no error tells of the value; nor does tools/resolve.
 func TestErrorsTellNothingOfValues(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {

@@ -125,6 +125,13 @@ func scripted() {
 		case word == "die":
 			os.Exit(1)
 		case word == "silence":
+		case word == "ask":
+			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}`)
+			for line = ""; err == nil && !strings.Contains(line, `"q"`); line, err = in.ReadString('\n') {
+				io.WriteString(seen, line)
+			}
+			io.WriteString(seen, line)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
 		case word == "lie":
 			fmt.Printf(`{"jsonrpc":"2.0","id":424242,"result":{"content":[]}}` + "\n")
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"from":"server"}}`+"\n", m.ID)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/conversation"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
@@ -31,3 +32,6 @@ func (g *Gateway) Status() Status {
 	s.Hosts, s.Servers = g.servers.Status()
 	return s
 }
+
+// Hidden returns the values that agents were not shown, for a person: none of it may go to a host.
+func (g *Gateway) Hidden() *guard.Hidden { return g.guard.Hidden }

@@ -68,7 +68,7 @@ var table = []row{
 	{"session", "label store", "", world, "labels of agent sessions over any store"},
 	{"guard/trace", "label policy overlay provenance session internal/address internal/speech internal/rawjson", "", world,
 		"where the arguments of a call came from; it decides nothing"},
-	{"vault", "label internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
+	{"vault", "label store internal/rawjson", "", world, "values that agents were not shown, and what is told of them; whoever keeps them is an interface"},
 	{"guard/plan", "vault internal/document internal/rawjson", yaml, world, "the plans of agents: it reads and compares, and decides nothing"},
 	{"guard", "guard/plan guard/trace label contract annotation policy overlay provenance record session detect vault internal/bounded internal/speech internal/rawjson internal/hosterror", "", world,
 		"the one decision path: no transport, no SDK, no files, no store back end, so that every caller can use it"},
@@ -91,7 +91,7 @@ var table = []row{
 	{"internal/streamable", "internal/budget internal/rawjson internal/rpc", "", "os/exec", "the HTTP binding; knows nothing of gateways"},
 	{"internal/remedy", "", "", world, "errors with a hint and the exit status; prints nothing"},
 	{"internal/searcher", "detect", "", "os os/exec", "detectors in other programs, over HTTP; knows neither guard nor configuration"},
-	{"internal/rulefile", "detect", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
+	{"internal/rulefile", "detect internal/pattern", "github.com/pelletier/go-toml/v2", world, "rules for secrets in TOML; reads no files"},
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
@@ -104,7 +104,7 @@ var table = []row{
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "annotation internal/rawjson internal/rpc internal/upstream", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
-	{"mcpguard", "guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
+	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
 		"internal/resolution internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
@@ -169,13 +169,13 @@ var table = []row{
 	{"internal/demo/servers", "label contract annotation internal/rawjson", sdk, "", "the servers of the demonstration"},
 	{"internal/demo", "label annotation internal/demo/agent internal/demo/servers", sdk, "",
 		"plays the scenarios against the real program, and reads labels off the wire as any host would"},
-	{"internal/evaluate", "contract detect guard overlay overlay/catalogue policy record internal/gateway internal/rpc internal/upstream", sdk + " " + yaml, "os os/exec",
+	{"internal/evaluate", "contract detect guard overlay overlay/catalogue policy record vault internal/gateway internal/program internal/rawjson internal/rpc internal/upstream", sdk + " " + yaml, "os os/exec",
 		"replays recorded attacks against a whole gateway"},
 	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/evidence internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
-	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
+	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore vault internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine internal/sanitize " +
 		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},

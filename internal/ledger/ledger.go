@@ -160,12 +160,19 @@ func (l *Ledger) Record(ctx context.Context, e *record.Event) error {
 	return err
 }
 
-// Later implements [record.Deferrer].
-func (l *Ledger) Later(ctx context.Context, e *record.Event) error {
+// Later implements [record.Deferrer]. An event that others get first, or whose content is sealed, is made at once.
+func (l *Ledger) Later(ctx context.Context, made func() *record.Event) error {
 	if l.opts.Strict {
-		return l.Record(ctx, e)
+		return l.Record(ctx, made())
 	}
-	entry, err := l.entry(ctx, e)
+	if l.opts.Also == nil && l.opts.Seal == nil {
+		if err := l.Refused(); err != nil {
+			return err
+		}
+		defer l.touch()
+		return l.opts.DB.DeferMade(ctx, func() (audit.Entry, error) { return pack(&l.encoder, made()) })
+	}
+	entry, err := l.entry(ctx, made())
 	if err != nil {
 		return err
 	}
@@ -249,19 +256,22 @@ func (l *Ledger) encode(e *record.Event) (audit.Entry, error) {
 	if err := l.Refused(); err != nil {
 		return audit.Entry{}, err
 	}
-	body, err := l.encoder.Encode(e)
+	entry, err := pack(&l.encoder, e)
+	if err == nil && l.opts.Seal != nil {
+		entry.Aside, err = l.opts.Seal(e.Content)
+	}
+	return entry, err
+}
+
+// pack returns the event as an entry without captured content.
+func pack(by *record.Encoder, e *record.Event) (audit.Entry, error) {
+	body, err := by.Encode(e)
 	if err != nil {
 		return audit.Entry{}, fmt.Errorf("encoding event: %w", err)
 	}
-	entry := audit.Entry{
+	return audit.Entry{
 		Time: e.Time, Chain: word(e.Session), Kind: word(string(e.Kind)), Subject: Subject(e), Outcome: word(e.Effect), Body: body,
-	}
-	if l.opts.Seal != nil {
-		if entry.Aside, err = l.opts.Seal(e.Content); err != nil {
-			return audit.Entry{}, err
-		}
-	}
-	return entry, nil
+	}, nil
 }
 
 // Subject returns the subject of an event's entry: the server and the name called.

@@ -291,7 +291,7 @@ func TestCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Later(t.Context(), record.New(record.Reload, time.Now())); err != nil {
+	if err := l.Later(t.Context(), func() *record.Event { return record.New(record.Reload, time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
 	signed := func() (size int64) {
@@ -306,7 +306,7 @@ func TestCheckpoints(t *testing.T) {
 	for signed() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if err := errors.Join(l.Later(t.Context(), record.New(record.Reload, time.Now())), l.Close()); err != nil {
+	if err := errors.Join(l.Later(t.Context(), func() *record.Event { return record.New(record.Reload, time.Now()) }), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if n := signed(); n != 2 {
@@ -371,7 +371,7 @@ func TestStrict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Later(t.Context(), record.New(record.Decision, time.Now())); err != nil {
+		if err := l.Later(t.Context(), func() *record.Event { return record.New(record.Decision, time.Now()) }); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(r.events()); (n == 1) != strict {
@@ -409,7 +409,7 @@ func TestSeal(t *testing.T) {
 		return e
 	}
 	large := strings.Repeat("x", 100<<10)
-	if err := errors.Join(l.Record(t.Context(), event("{}")), l.Later(t.Context(), event(large)), l.Record(t.Context(), record.New(record.Pin, time.Now()))); err != nil {
+	if err := errors.Join(l.Record(t.Context(), event("{}")), l.Later(t.Context(), func() *record.Event { return event(large) }), l.Record(t.Context(), record.New(record.Pin, time.Now()))); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Record(t.Context(), event("bad")); !errors.Is(err, broken) {

@@ -22,7 +22,7 @@ func TestSizeIsKept(t *testing.T) {
 		for i := range each {
 			e := record.New(record.Decision, now.Add(time.Duration(d-days)*day))
 			e.Name, e.Effect, e.Message = fmt.Sprint(d), "allow", fmt.Sprint(i, strings.Join([]string{rand.Text(), rand.Text(), rand.Text(), rand.Text(), rand.Text(), rand.Text(), rand.Text(), rand.Text(), rand.Text()}, ""))
-			if err := r.ledger.Later(t.Context(), e); err != nil {
+			if err := r.ledger.Later(t.Context(), func() *record.Event { return e }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -96,6 +96,9 @@ func (n *Notifier) Asked(book Answers, p *approve.Pending) {
 	}
 }
 
+// Tells reports whether there is anybody to tell.
+func (n *Notifier) Tells() bool { return n.hook != nil || n.desktop != nil }
+
 // Record implements [record.Recorder]: it tells of events that are findings, does not wait, and never fails.
 func (n *Notifier) Record(_ context.Context, e *record.Event) error {
 	if !isFinding(e) {

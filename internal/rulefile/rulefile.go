@@ -3,6 +3,7 @@
 package rulefile
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/weir-mcp/weir/detect"
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A file is a file of rules as it is written.
@@ -90,6 +92,9 @@ func Load(name string, src []byte) (Rules, error) {
 	for i, raw := range f.Rules {
 		r, err := raw.rule()
 		switch {
+		case raw.ID != "" && !id().MatchString(raw.ID):
+			return nil, fmt.Errorf("%s:%d: rule %d: the id %+.80q stands in placeholders and logs: write it with at most 64 letters, digits, "+
+				"dots, underscores and hyphens", name, lineOf(src, i), i+1, raw.ID)
 		case err != nil:
 			return nil, fmt.Errorf("%s: rule %d %q: %w", name, i+1, raw.ID, err)
 		case seen[r.ID]:
@@ -104,6 +109,21 @@ func Load(name string, src []byte) (Rules, error) {
 		rules = append(rules, r)
 	}
 	return rules, nil
+}
+
+// id is the form of the ids that rule files of others have.
+var id = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// header is the line that begins a rule.
+var header = pattern.New(`(?m)^[ \t]*\[\[[ \t]*rules[ \t]*\]\]`)
+
+// lineOf returns the line in which a rule begins.
+func lineOf(src []byte, rule int) int {
+	all := header().FindAllIndex(src, rule+1)
+	if len(all) <= rule { // written in another way
+		return 1
+	}
+	return 1 + bytes.Count(src[:all[rule][0]], []byte{'\n'})
 }
 
 // located adds the place to an error of the decoder.

@@ -58,6 +58,9 @@ func (d *admin) EndNoted(ctx context.Context, key string, entries ...audit.Entry
 			return err
 		}
 		keys = found
+		if err := dropValues(ctx, u, found, "removed"); err != nil {
+			return err
+		}
 		for _, k := range found {
 			if _, err := u.change(ctx, removeSession, k); err != nil {
 				return err
@@ -133,8 +136,11 @@ func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error)
 		return true, nil // it should not be there, and stays for who looks
 	}
 	key, now := k.Key, micros(d.now())
-	if k.Table == record.QuestionTable {
+	switch k.Table {
+	case record.QuestionTable:
 		key, now = k.Binding, micros(d.clock())
+	case record.ValueTable:
+		key = k.Session
 	}
 	err = d.reads.query(ctx, text, func(*sql.Rows) error { holds = true; return nil }, key)
 	if err != nil || holds {
@@ -145,7 +151,7 @@ func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error)
 	}
 	var end *proof
 	err = d.still(ctx, func(s *snapshot) (err error) {
-		end, err = s.prove(ctx, k.Chain(), nil, false)
+		end, err = s.prove(ctx, k.Chain(), nil, k.Table == record.ValueTable)
 		return err
 	})
 	switch {
@@ -156,8 +162,10 @@ func (d *admin) Holds(ctx context.Context, r *audit.Row) (holds bool, err error)
 	case end == nil: // a newer entry was erased
 		return false, nil
 	}
-	k, _ = end.rows.get(k.Key)
-	return k.Live(now), nil
+	for row := range end.rows.all() {
+		holds = holds || row.Live(now)
+	}
+	return holds, nil
 }
 
 // holders find rows by the words in the names of their chains.
@@ -165,6 +173,7 @@ var holders = map[string]string{
 	record.SessionTable:  `select 1 from session where key = $1`,
 	record.TaintTable:    `select 1 from taint where resource = $1`,
 	record.QuestionTable: `select 1 from question where binding = $1 limit 1`,
+	record.ValueTable:    `select 1 from hidden where session = $1 limit 1`,
 }
 
 const (
@@ -279,6 +288,9 @@ func (u *expiry) remove(ctx context.Context, text string, rows []record.Kept, ex
 		passes, err := check(ctx, k)
 		if err == nil && passes {
 			_, err = u.change(ctx, text, k.Key)
+		}
+		if err == nil && passes && k.Table == record.SessionTable {
+			err = dropValues(ctx, u.unit, []string{k.Key}, record.Expired)
 		}
 		if err != nil {
 			return "", 0, err

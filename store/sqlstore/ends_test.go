@@ -73,7 +73,7 @@ func older(t *testing.T, target, anchor string) {
 	}
 	defer raw.Close()
 	for _, text := range []string{
-		"alter table state drop column ends", "alter table state rename column sealed to seal", "drop table ending",
+		"alter table state drop column ends", "alter table state rename column sealed to seal", "drop table ending", "drop table hidden",
 		"alter table state rename column present to sessions", "delete from schema where version >= 6", "update chain set name = 'gone' where name = id",
 	} {
 		if _, err := raw.Exec(text); err != nil {

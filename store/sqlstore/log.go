@@ -157,7 +157,7 @@ func (u *erasure) erase(ctx context.Context, seqs []int64) (int64, error) {
 }
 
 // carry has the log tell again of the rows of a chain that is going to be closed: of its questions, since several
-// principals may have one binding, or of the calls of its session.
+// principals may have one binding, of values, or of the calls of its session.
 func (u *erasure) carry(ctx context.Context, chain string) error {
 	if sessional(chain) {
 		n, err := u.calls(ctx, chain)
@@ -166,7 +166,7 @@ func (u *erasure) carry(ctx context.Context, chain string) error {
 		}
 		return err
 	}
-	if !strings.HasPrefix(chain, questionChain) {
+	if !strings.HasPrefix(chain, questionChain) && !strings.HasPrefix(chain, valueChain) {
 		return nil
 	}
 	proved, err := u.prove(ctx, chain, u.prover.proofs.get(chain), true)
@@ -181,7 +181,11 @@ func (u *erasure) carry(ctx context.Context, chain string) error {
 	return nil
 }
 
-const questionChain = record.StateChain + record.QuestionTable + "/"
+// Chains that several rows share begin so.
+const (
+	questionChain = record.StateChain + record.QuestionTable + "/"
+	valueChain    = record.StateChain + record.ValueTable + "/"
+)
 
 // eraseRows writes the leaves in the place of entries, and removes their asides. Rows are removed and written anew:
 // SQLite does not free the rest of a page whose rows become shorter.

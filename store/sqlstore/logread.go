@@ -296,6 +296,7 @@ const (
 	somePageSessions  = `select ` + sessionColumns + ` from session s where s.key > $1 order by s.key limit 200`
 	somePageTaints    = `select ` + taintColumns + ` from taint where resource > $1 order by resource limit 200`
 	somePageQuestions = `select ` + questionColumns + ` from question where id > $1 order by id limit 200`
+	somePageValues    = `select ` + valueColumns + `, body from hidden where id > $1 order by id limit 200`
 )
 
 // State iterates over all rows of the state: as they are, and not compared with the log. An error ends the iteration.
@@ -318,6 +319,14 @@ func (l *logReader) State(ctx context.Context) iter.Seq2[record.Kept, error] {
 			{somePageQuestions, func(rows *sql.Rows) (record.Kept, error) {
 				q, err := scanQuestion(rows)
 				return keptQuestion(&q), err
+			}},
+			{somePageValues, func(rows *sql.Rows) (record.Kept, error) {
+				var body []byte
+				v, err := scanValue(rows, &body)
+				if saltedDigest(v.ID, body) != v.digest {
+					v.digest = "of other bytes"
+				}
+				return keptOf(&v), err
 			}},
 		} {
 			page := func(at string) ([]record.Kept, string, error) {

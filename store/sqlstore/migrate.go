@@ -179,6 +179,7 @@ var grants = []grant{
 	{table: "session", may: "select, insert, update, delete"},
 	{table: "question", may: "select, insert, update, delete"},
 	{table: "taint", may: "select, insert, update, delete"},
+	{table: "hidden", may: "select, insert, update, delete"},
 	{table: "pin", may: "select, insert, update, delete"},
 }
 

@@ -23,7 +23,7 @@ type proof struct {
 	seq   int64    // the number of its last entry
 	at    int64    // the time of that, if it was read
 	loose bool     // the entry before the next one was not read
-	rows  keptRows // removed ones too
+	rows  keptRows // removed ones too, but for values
 	calls *int64   // of a session's own chain: how many it has made, as the last entry tells; nil if it does not
 }
 
@@ -42,19 +42,24 @@ func (r *keptRows) get(key string) (record.Kept, bool) {
 }
 
 func (r *keptRows) set(row record.Kept) {
-	if r.first == nil || r.first.Key == row.Key {
+	_, more := r.more[row.Key]
+	switch first := r.first != nil && r.first.Key == row.Key; {
+	case row.Gone != "" && row.Table == record.ValueTable: // of which there are always more
+		if delete(r.more, row.Key); first {
+			r.first = nil
+		}
+	case first || r.first == nil && !more:
 		r.first = &row
-		return
+	case r.more == nil:
+		r.more = map[string]record.Kept{row.Key: row}
+	default:
+		r.more[row.Key] = row
 	}
-	if r.more == nil {
-		r.more = map[string]record.Kept{}
-	}
-	r.more[row.Key] = row
 }
 
 func (r *keptRows) all() iter.Seq[record.Kept] {
 	return func(yield func(record.Kept) bool) {
-		if r.first == nil || !yield(*r.first) {
+		if r.first != nil && !yield(*r.first) {
 			return
 		}
 		for _, row := range r.more {

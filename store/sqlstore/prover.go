@@ -138,7 +138,7 @@ func (p *prover) checkSealed(h audit.Head) error {
 func (p *prover) settled(ctx context.Context, s *snapshot, c claim) error {
 	name, rows, pending := c.name, c.rows, c.pending
 	chain := name.Chain()
-	now, err := s.prove(ctx, chain, c.known, name.Table == record.QuestionTable)
+	now, err := s.prove(ctx, chain, c.known, name.Shared())
 	switch {
 	case errors.Is(err, audit.ErrDamaged):
 		return doubtful(name, -1, err.Error())

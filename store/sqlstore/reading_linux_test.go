@@ -13,30 +13,6 @@ import (
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
-// written returns a file with a session, its event and three more, the last of which are in the log beside it unless it was closed well.
-func written(t *testing.T, closed bool) (path string) {
-	t.Helper()
-	path = file(t)
-	db, err := sqlstore.Open(t.Context(), path, nil)
-	must(t, err)
-	begin(t, db, "s")
-	for range 3 {
-		must(t, appendOne(t.Context(), db))
-	}
-	if closed {
-		must(t, db.Close())
-		return path
-	}
-	dead := filepath.Join(t.TempDir(), "state")
-	must(t, os.Mkdir(dead, 0o755))
-	for _, name := range []string{"state.db", "state.db-wal"} { // as a crash leaves them
-		b, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
-		must(t, err, os.WriteFile(filepath.Join(dead, name), b, 0o600))
-	}
-	must(t, db.Close())
-	return filepath.Join(dead, "state.db")
-}
-
 // readAll reads a file as whoever may, and looks whether all is there and nothing can be written.
 func readAll(t *testing.T, path string) {
 	t.Helper()

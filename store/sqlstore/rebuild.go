@@ -36,12 +36,12 @@ where key <> '' and height < (select max(c.height) + 1 from session c where c.pa
 )
 
 // keyColumns are the columns that name the rows of the tables of the state.
-var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable: "resource", record.QuestionTable: "id"}
+var keyColumns = map[string]string{record.SessionTable: "key", record.TaintTable: "resource", record.QuestionTable: "id", record.ValueTable: "id"}
 
 // Rebuild writes the rows with these names as the log proves them, and removes those that it does not, with the entry
 // that tells of it, in one transaction. The caller has verified the log. No event has the text of a question: a
 // question whose text is lost is removed, which the log tells of too. A session that is missing, and of which no entry
-// tells the calls, gets at least as many as it had.
+// tells the calls, gets at least as many as it had. A value whose body is lost stays, and cannot be read.
 func (d *repair) Rebuild(ctx context.Context, names []record.Kept, note func(Rebuilt) (audit.Entry, error)) (done Rebuilt, err error) {
 	o := &op{alone: true, long: true}
 	o.run = func(ctx context.Context, u *unit) (err error) {
@@ -124,8 +124,28 @@ func (u *rebuilding) rewrite(ctx context.Context, row *record.Kept) (bool, error
 			}
 		}
 		_, err = u.change(ctx, rewriteQuestion, row.Key, row.Principal, row.Session, row.Binding, notNil(body), row.Answer, row.Created, row.Expires)
+	case record.ValueTable:
+		err = u.rewriteValue(ctx, row, text)
 	}
 	return err == nil, err
+}
+
+// rewriteValue writes a value as it is proved. One whose body is lost stays, with none: a count of bits goes on.
+func (u *rebuilding) rewriteValue(ctx context.Context, row *record.Kept, text string) error {
+	body := []byte{}
+	if err := u.read(ctx, readValue, func(rows *sql.Rows) error { return rows.Scan(&body) }, row.Key); err != nil {
+		return err
+	}
+	if saltedDigest(row.Key, body) != row.Digest {
+		lost := *row
+		body, lost.Digest = []byte{}, saltedDigest(row.Key, nil)
+		row = &lost
+		if u.keep(lost); u.failed != nil {
+			return u.failed
+		}
+	}
+	_, err := u.change(ctx, writeValue, row.Key, row.Principal, row.Session, text, row.Note, row.Digest, len(body), row.Created, notNil(body))
+	return err
 }
 
 func (u *rebuilding) rewriteSession(ctx context.Context, row *record.Kept, text string) error {

@@ -18,6 +18,7 @@ import (
 const (
 	maxRecent = 10_000 // sessions, resources and bindings, each
 	maxAround = 64     // labels around one resource, and requests with one binding
+	maxValued = 256    // sessions with values
 )
 
 // recent remembers rows that were read and proved, for as long as nobody has committed anything to the database since
@@ -36,6 +37,7 @@ type recent struct {
 	sessions   *bounded.Map[string, recentSession]    // nil: nothing was read yet, or the database is closed
 	taints     *bounded.Map[string, []store.Taint]    // around a resource
 	questions  *bounded.Map[string, []store.Question] // with a binding
+	values     *bounded.Map[string, []keptValue]      // of a session
 }
 
 // A moment is a state of the database, and how far its log has come.
@@ -65,6 +67,7 @@ func (p *prover) moment(ctx context.Context) (m moment, err error) {
 		r.sessions = bounded.NewMap[string, recentSession](maxRecent)
 		r.taints = bounded.NewMap[string, []store.Taint](maxRecent)
 		r.questions = bounded.NewMap[string, []store.Question](maxRecent)
+		r.values = bounded.NewMap[string, []keptValue](maxValued)
 	}
 	known := false
 	if m.header, known = p.index.header(); !known {
@@ -88,14 +91,17 @@ func (p *prover) version(ctx context.Context) (n int64, err error) {
 }
 
 // recall calls look with the lock held and the rows that are remembered as of now, or as of an earlier read of the same
-// decision (see [store.Together]). It returns the moment, for [prover.remember].
+// decision (see [store.Together]), afresh only if nobody has committed anything since. It returns the moment, for
+// [prover.remember].
 func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err error) {
 	if p.dialect.version == "" {
 		return m, nil
 	}
-	r, decision := &p.recent, store.MomentOf(ctx)
+	r := &p.recent
+	decision, afresh := store.MomentOf(ctx)
 	if decision != nil {
-		if before, ok := decision.Load().(seen); ok && before.by == p && r.stillAt(before.moment, look) {
+		before, ok := decision.Load().(seen)
+		if ok && before.by == p && (!afresh || p.uncommitted(before.moment)) && r.stillAt(before.moment, look) {
 			return before.moment, nil
 		}
 	}
@@ -111,10 +117,17 @@ func (p *prover) recall(ctx context.Context, look func(*recent)) (m moment, err 
 		look(r)
 		return true, nil
 	})
-	if err == nil && decision != nil {
+	if err == nil && decision != nil && !afresh {
 		decision.Store(seen{p, m})
 	}
 	return m, err
+}
+
+// uncommitted reports whether nobody has committed anything since a moment: the index of the log tells without a
+// system call. Where it does not tell, that is not known.
+func (p *prover) uncommitted(since moment) bool {
+	now, known := p.index.header()
+	return known && now == since.header
 }
 
 // seen is the moment that a decision has seen, and the database that it is of.
@@ -151,6 +164,7 @@ func (r *recent) clear(m moment) {
 	r.sessions.Clear()
 	r.taints.Clear()
 	r.questions.Clear()
+	r.values.Clear()
 }
 
 // follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody has
@@ -220,6 +234,8 @@ func (r *recent) apply(u *unit) {
 			r.taints.Clear()
 		case record.QuestionTable:
 			r.questions.Delete(k.Binding)
+		case record.ValueTable:
+			r.values.Delete(k.Session)
 		}
 	}
 }

@@ -81,6 +81,11 @@ func TestRememberedRows(t *testing.T) {
 			if !s.Label.Equal(s2.Label) || s.Calls != s2.Calls || s.Parent != s2.Parent || s.there != s2.there || s.Created != s2.Created || s.Seen != s2.Seen {
 				t.Fatalf("session %+v, proved %+v", s, s2)
 			}
+			values, err := db.valuesOf(t.Context(), "p", key)
+			values2, rows, err2 := valueRows(t.Context(), &db.reads, key)
+			if err := errors.Join(err, err2); err != nil || len(rows) != len(values) || len(values) > 0 && !reflect.DeepEqual(values, values2) {
+				t.Fatalf("values %+v, in the database %+v, %v", values, values2, err)
+			}
 			if fmt.Sprint(taints) != fmt.Sprint(taints2) || len(questions) != len(questions2) || len(questions) > 0 && !reflect.DeepEqual(questions, questions2) {
 				t.Fatalf("%+v, proved %+v\n%+v, proved %+v", taints, taints2, questions, questions2)
 			}
@@ -132,6 +137,15 @@ func TestRememberedRows(t *testing.T) {
 				return err
 			},
 			func(db *DB, key string) error { _, err := db.Redeem(t.Context(), key); return err },
+			func(db *DB, key string) error {
+				return db.Revalue(t.Context(), "p", key, func(all []store.Value) (c store.ValueChange, err error) {
+					if len(all) > 1 {
+						c.Gone = []string{all[0].ID}
+					}
+					c.Put = []store.Value{{ID: fmt.Sprint(key, time.Now().UnixNano()), Principal: "p", Session: key, Body: []byte(key)}}
+					return c, nil
+				})
+			},
 		}
 		for range rapid.IntRange(1, 20).Draw(t, "ops") {
 			which := rapid.IntRange(0, len(ops)-1).Draw(t, "op")

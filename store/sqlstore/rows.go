@@ -21,6 +21,7 @@ const (
 	sessionColumns  = `s.key, s.parent, s.principal, s.label, s.calls, s.created, s.seen, s.height`
 	taintColumns    = `resource, label, written, expires`
 	questionColumns = `id, principal, session, binding, body, answer, asked, expires`
+	valueColumns    = `id, principal, session, label, note, digest, size, kept`
 	rowColumns      = `seq, leaf, salt, time, chain, kind, subject, outcome, body`
 	leafColumns     = `seq, leaf, '', 0, '', '', '', '', ''`
 )
@@ -72,6 +73,18 @@ func scanQuestion(rows *sql.Rows) (q store.Question, err error) {
 	return q, err
 }
 
+func scanValue(rows *sql.Rows, more ...any) (v keptValue, err error) {
+	var text []byte
+	var kept int64
+	err = rows.Scan(append([]any{&v.ID, &v.Principal, &v.Session, &text, &v.Note, &v.digest, &v.Size, &kept}, more...)...)
+	if err != nil {
+		return v, err
+	}
+	v.Kept = fromMicros(kept)
+	v.Label, err = parseLabel(text)
+	return v, err
+}
+
 func scanRow(rows *sql.Rows) (r audit.Row, err error) {
 	var us int64
 	err = rows.Scan(&r.Seq, &r.Leaf, &r.Salt, &us, &r.Chain, &r.Kind, &r.Subject, &r.Outcome, &r.Body)
@@ -97,7 +110,13 @@ func keptQuestion(q *store.Question) record.Kept {
 		Answer: string(q.Answer), Digest: saltedDigest(q.ID, q.Body), Created: micros(q.Asked), Expires: micros(q.Expires)}}
 }
 
-// saltedDigest returns the digest of a question's body, salted with the ID so that it cannot be guessed.
+func keptOf(v *keptValue) record.Kept {
+	return record.Kept{State: record.State{Table: record.ValueTable, Key: v.ID, Session: v.Session, Principal: v.Principal, Note: v.Note,
+		Digest: v.digest, Created: micros(v.Kept)}, Label: v.Label}
+}
+
+// saltedDigest returns the digest of the body of a question or a value, salted with the ID so that it cannot be
+// guessed.
 func saltedDigest(id string, body []byte) string {
 	sum := sha256.Sum256(append([]byte(id+"\x00"), body...))
 	return "sha256:" + hex.EncodeToString(sum[:])

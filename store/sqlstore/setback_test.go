@@ -32,7 +32,7 @@ type tableRows map[string][]any
 
 // keptTables are the tables that an attacker edits, and how many of their first columns are the key.
 var keptTables = map[string]int{
-	"state": 1, "session": 1, "taint": 1, "question": 1, "chain": 1, "ending": 1, "entry": 1, "node": 2, "checkpoint": 1,
+	"state": 1, "session": 1, "taint": 1, "question": 1, "hidden": 1, "chain": 1, "ending": 1, "entry": 1, "node": 2, "checkpoint": 1,
 }
 
 // A rollback is a store that two processes use, and an attacker who sets rows of it back, has calls decided, and puts them back.
@@ -48,6 +48,7 @@ type rollback struct {
 	calls     map[string]int64       // of sessions
 	taints    map[string]label.Label
 	questions map[string]store.Answer // by binding
+	values    map[string]int          // how many a session has
 	past      []map[string]tableRows
 	undo      []setRow
 	good, bad int // reads during an attack that returned something, and that did not
@@ -61,7 +62,8 @@ type setRow struct {
 
 func newRollback(t *testing.T, target string, seed uint64) *rollback {
 	r := &rollback{T: t, target: target, anchor: filepath.Join(t.TempDir(), "anchor"), random: rand.New(rand.NewPCG(seed, 7)),
-		sessions: map[string]label.Label{}, calls: map[string]int64{}, taints: map[string]label.Label{}, questions: map[string]store.Answer{}}
+		sessions: map[string]label.Label{}, calls: map[string]int64{}, taints: map[string]label.Label{},
+		questions: map[string]store.Answer{}, values: map[string]int{}}
 	driver, source := "pgx", target
 	if !strings.Contains(target, "://") {
 		driver, source = "sqlite", "file:"+target+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)"
@@ -121,7 +123,9 @@ var (
 func (r *rollback) write() error {
 	ctx, db, l := r.Context(), r.db(), label.Label{Attribution: label.SetOf(fmt.Sprint("mcp://", r.random.IntN(50)))}
 	binding := pick(r, rollbackBindings...)
-	switch r.random.IntN(8) {
+	switch r.random.IntN(9) {
+	case 8:
+		return r.keep(db, pick(r, rollbackSessions...))
 	case 5:
 		return r.call(db, pick(r, rollbackSessions...))
 	case 6:
@@ -239,6 +243,11 @@ func (r *rollback) look(db *sqlstore.DB) (read, refused int) {
 			r.Errorf("resource %s has the label %+v, want %+v", name, got, r.tainted(name))
 		}
 	}
+	for _, key := range rollbackSessions {
+		if all, err := valuesOf(db, "p", key); note(err) && !r.holds(key, all) {
+			r.Errorf("values of %s: %v, want %d", key, all, r.values[key])
+		}
+	}
 	for _, binding := range rollbackBindings {
 		got, known := store.Answer(""), false
 		var err error
@@ -346,9 +355,10 @@ func (r *rollback) attack() {
 	tables := slices.Sorted(maps.Keys(keptTables))
 	if r.random.IntN(3) > 0 { // those that decisions rest on, with or without the head
 		tables = [][]string{{"session", "chain"}, {"session", "taint", "question", "chain", "ending"},
-			{"session", "taint", "question", "chain", "ending", "entry"}, {"session", "chain", "ending", "state"}, {"taint", "chain"},
+			{"session", "taint", "question", "hidden", "chain", "ending", "entry"}, {"hidden"},
+			{"hidden", "chain", "ending"}, {"session", "chain", "ending", "state"}, {"taint", "chain"},
 			{"session", "taint", "question"}, {"chain"}, {"taint", "chain", "ending", "state"},
-			{"session", "taint", "question", "chain", "entry"}, {"session", "taint", "question", "chain", "entry", "state"}}[r.random.IntN(10)]
+			{"session", "taint", "question", "chain", "entry"}, {"session", "taint", "question", "chain", "entry", "state"}}[r.random.IntN(12)]
 	} else {
 		r.random.Shuffle(len(tables), func(i, j int) { tables[i], tables[j] = tables[j], tables[i] })
 		tables = tables[:1+r.random.IntN(len(tables))]

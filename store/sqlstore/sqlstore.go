@@ -49,6 +49,7 @@ type DB struct {
 	*approvals
 	*pins
 	*taints
+	*values
 	*admin
 	*repair
 	*upkeep
@@ -71,7 +72,7 @@ func Open(ctx context.Context, target string, opts *Options) (*DB, error) {
 	}
 	w := newWriter(&prover{pool: p})
 	d := &DB{writer: w, sessions: &sessions{w}, approvals: newApprovals(w, target),
-		pins: &pins{w}, taints: &taints{w}, admin: &admin{w}, repair: &repair{w}, upkeep: &upkeep{w}}
+		pins: &pins{w}, taints: &taints{w}, values: &values{w}, admin: &admin{w}, repair: &repair{w}, upkeep: &upkeep{w}}
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), d.Close())
 	}
@@ -128,6 +129,19 @@ func (d *DB) Defer(ctx context.Context, entries ...audit.Entry) error {
 		return err
 	}
 	return d.later(ctx, &op{entries: entries})
+}
+
+// DeferMade is Defer of an entry that is made when it is written, on another goroutine, so that the caller need not
+// wait for it. If many wait to be made, this one is made at once. Nothing is deferred any more while there is one that
+// cannot be made.
+func (d *DB) DeferMade(ctx context.Context, made func() (audit.Entry, error)) error {
+	o := &op{made: made}
+	if d.crowded() {
+		if err := o.make(); err != nil {
+			return err
+		}
+	}
+	return d.later(ctx, o)
 }
 
 // Flush writes the deferred writes.

@@ -318,68 +318,6 @@ func TestOpenNotedIsOneTransaction(t *testing.T) {
 	}
 }
 
-// Deferred writes keep their order, come at the latest with the next write or after the time that they may wait, and while they
-// cannot be written nothing more is taken.
-func TestDefer(t *testing.T) {
-	db := open(t, file(t), &sqlstore.Options{Linger: time.Hour})
-	begin(t, db, "s")
-	for i := range 3 {
-		if err := errors.Join(db.Defer(t.Context(), audit.Entry{Subject: fmt.Sprint(i)}), db.Tally(t.Context(), "s")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := entries(t, db); n != 0 {
-		t.Errorf("%d entries were written at once", n)
-	}
-	if first, err := db.Log().Append(t.Context(), []audit.Entry{{Subject: "3"}}); first != 4 || err != nil {
-		t.Errorf("the next one is number %d, %v", first, err)
-	}
-	if s, err := db.Get(t.Context(), "s"); s.Calls != 3 || err != nil {
-		t.Errorf("%d calls, %v", s.Calls, err)
-	}
-	edit(t, pathOf(db), `alter table entry rename to gone`)
-	if err := db.Defer(t.Context(), audit.Entry{Subject: "4"}); err != nil {
-		t.Error(err)
-	}
-	if err := db.Flush(t.Context()); err == nil {
-		t.Error("entries that could not be written were flushed")
-	}
-	if err := db.Defer(t.Context(), audit.Entry{}); err == nil {
-		t.Error("another one was taken")
-	}
-	if _, err := db.Log().RemoveAsides(t.Context(), []int64{0}); err != nil {
-		t.Errorf("an op with a transaction of its own waits for them: %v", err)
-	}
-	edit(t, pathOf(db), `alter table gone rename to entry`)
-	if err := errors.Join(db.Flush(t.Context()), db.Defer(t.Context(), audit.Entry{Subject: "5"}), db.Flush(t.Context())); err != nil {
-		t.Error(err)
-	}
-	n := 0
-	for row, err := range db.Log().Rows(t.Context(), audit.Query{}) {
-		if row.Kind == string(record.StateRow) {
-			continue
-		}
-		if err != nil || row.Subject != fmt.Sprint(n) {
-			t.Errorf("number %d is %q, %v; want %d", row.Seq, row.Subject, err, n)
-		}
-		n++
-	}
-	verify(t, db)
-	if n != 6 {
-		t.Errorf("%d entries", n)
-	}
-}
-
-func TestDeferredIsWrittenByItself(t *testing.T) {
-	db := open(t, file(t), &sqlstore.Options{Linger: time.Millisecond})
-	if err := db.Defer(t.Context(), audit.Entry{}); err != nil {
-		t.Fatal(err)
-	}
-	for size(t, db) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // One writer's error is its own, and one who leaves leaves no trace or all of it.
 func TestWritersAreApart(t *testing.T) {
 	db := open(t, file(t), nil)

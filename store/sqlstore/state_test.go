@@ -95,6 +95,8 @@ func (w *ward) fill() {
 		}
 		do(err)
 	}
+	do(keepValues(w.db, "bob", "lone", map[string]string{"v1": "one", "v2": "two"}))
+	do(keepValues(w.db, "alice", "child", map[string]string{"v3": "three"}))
 	ok, err := w.db.Redeem(ctx, "redeemed")
 	if !ok || err != nil {
 		w.Fatal(ok, err)
@@ -126,13 +128,14 @@ type seen struct {
 	Sessions  map[string]store.Session
 	Taints    map[string]label.Label
 	Questions map[string][]store.Question
+	Values    map[string]map[string]string // by session and ID: bodies, notes and labels
 }
 
 // look reads all of it, but for refused rows, whose names it returns.
 func (w *ward) look() (s seen, refused []string) {
 	w.Helper()
 	ctx := w.Context()
-	s = seen{map[string]store.Session{}, map[string]label.Label{}, map[string][]store.Question{}}
+	s = seen{map[string]store.Session{}, map[string]label.Label{}, map[string][]store.Question{}, map[string]map[string]string{}}
 	note := func(name string, err error) bool {
 		if err != nil {
 			refused = append(refused, name)
@@ -147,6 +150,11 @@ func (w *ward) look() (s seen, refused []string) {
 	for _, name := range []string{"file:///a", "file:///a/b", "file:///c", "file:///c/d"} {
 		if l, err := w.db.Tainted(ctx, name, noLimits); note(name, err) {
 			s.Taints[name] = l
+		}
+	}
+	for session, principal := range map[string]string{"lone": "bob", "child": "alice", "new": "bob"} {
+		if all, err := valuesOf(w.db, principal, session); note(session, err) {
+			s.Values[session] = all
 		}
 	}
 	for _, binding := range []string{"open", "accepted", "declined", "redeemed", "end:x"} {
@@ -231,6 +239,7 @@ func testRebuilt(t *testing.T, target string) {
 		`insert into session (key, parent, principal, label, calls, created, seen, height) values ('x', '', 'bob', '{}', 0, 1, 1, 0)`,
 		`update taint set label = '{}', expires = 1`, `update question set answer = 'accepted', binding = 'other', body = 'another text'`,
 		`update question set answer = 'accepted', expires = expires + 1`, `update session set height = 0, label = '{}'`,
+		`update hidden set label = '{}', note = ''`, `update hidden set body = 'x' where id = 'v1'`, `delete from hidden`,
 	} {
 		w.exec(edit)
 		if w.report().OK() {
@@ -275,6 +284,13 @@ func testRebuilt(t *testing.T, target string) {
 			delete(after.Questions, binding)
 		}
 	}
+	for session, all := range before.Values { // nor are bodies in the log
+		for id, was := range all {
+			_, rest, _ := strings.Cut(was, "\x00")
+			all[id] = "\x00" + rest
+		}
+		before.Values[session] = all
+	}
 	for key, s := range before.Sessions {
 		was := after.Sessions[key]
 		s.Seen = was.Seen
@@ -293,7 +309,7 @@ func TestRebuiltSQLite(t *testing.T)   { testRebuilt(t, file(t)) }
 func TestRebuiltPostgres(t *testing.T) { testRebuilt(t, startCluster(t).fresh(t)) }
 
 // unproved are the columns of which the log tells nothing: the last use of a session, and derived columns.
-var unproved = map[string][]string{"session": {"seen", "height"}}
+var unproved = map[string][]string{"session": {"seen", "height"}, "hidden": {"size"}}
 
 // testStateEdits changes tables in all ways, one at a time. Each edit is reported with its key, or changes nothing that decisions look
 // at; and a weir that runs refuses, or sees the earlier state.
@@ -308,8 +324,9 @@ func testStateEdits(t *testing.T, target string, edits int) {
 		"session":  {"key", "parent", "principal", "label", "calls", "created", "seen", "height"},
 		"taint":    {"resource", "label", "written", "expires"},
 		"question": {"id", "principal", "session", "binding", "body", "answer", "asked", "expires"},
+		"hidden":   {"id", "principal", "session", "label", "note", "digest", "size", "kept", "body"},
 	}
-	names := []string{"session", "taint", "question"}
+	names := []string{"session", "taint", "question", "hidden"}
 	for _, table := range names {
 		w.exec("create table kept_" + table + " as select * from " + table)
 	}
@@ -367,7 +384,12 @@ func (w *ward) compare(edit string, before, after seen, refused []string) {
 			w.Fatalf("%s: questions of %s:\n%s", edit, binding, diff)
 		}
 	}
-	if n := len(after.Sessions) + len(after.Taints) + len(after.Questions) + len(refused); n != 13 {
+	for session, all := range after.Values {
+		if diff := cmp.Diff(before.Values[session], all); diff != "" {
+			w.Fatalf("%s: values of %s:\n%s", edit, session, diff)
+		}
+	}
+	if n := len(after.Sessions) + len(after.Taints) + len(after.Questions) + len(after.Values) + len(refused); n != 16 {
 		w.Fatalf("%s: %d answers", edit, n)
 	}
 }

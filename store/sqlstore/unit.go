@@ -21,6 +21,7 @@ type op struct {
 	sessions []string                                 // to have in the draft, with their ancestors
 	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
+	made     func() (audit.Entry, error)              // makes another of them; nil: it was made, or there is none
 	alone    bool                                     // in a transaction of its own, because its changes are not in the draft
 	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
 	long     bool                                     // may take longWrite; alone too
@@ -33,6 +34,22 @@ type op struct {
 
 	mu        sync.Mutex // held while run runs
 	abandoned bool       // nobody waits any more
+}
+
+// make makes the entry that is left to make. It is called by who deferred the op, or has the turn.
+func (o *op) make() error {
+	if o.made == nil {
+		return nil
+	}
+	e, err := o.made()
+	if err == nil {
+		err = check([]audit.Entry{e})
+	}
+	if err != nil {
+		return fmt.Errorf("making an entry: %w", err)
+	}
+	o.entries, o.made = append(o.entries, e), nil
+	return nil
 }
 
 // perform runs the op, unless it was abandoned.

@@ -22,6 +22,8 @@ type Usage struct {
 	Questions int64     `json:"questions"`
 	Pins      int64     `json:"pins"`
 	Taints    int64     `json:"taints"`
+	Hidden    int64     `json:"hidden"`       // values that are kept with sessions
+	Sealed    int64     `json:"hidden_bytes"` // how long all of these are
 	Entries   int64     `json:"entries"`
 	Chains    int64     `json:"chains"`
 	Captured  int64     `json:"captured"`       // entries beside which something is kept
@@ -33,13 +35,15 @@ const readUsage = `select
 	(select max(version) from schema), (select present from state), (select count(*) from question), (select count(*) from pin),
 	(select count(*) from taint), (select size from state), (select count(*) from chain),
 	(select count(*) from aside), (select coalesce(sum(length(body)), 0) from aside),
+	(select count(*) from hidden), (select coalesce(sum(size), 0) from hidden),
 	coalesce((select time from entry where length(salt) > 0 order by seq limit 1), 0)`
 
 // Usage returns how much the database holds.
 func (d *upkeep) Usage(ctx context.Context) (u Usage, err error) {
 	var first int64
 	err = d.reads.query(ctx, readUsage, func(rows *sql.Rows) error {
-		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &u.Captured, &u.Beside, &first)
+		return rows.Scan(&u.Schema, &u.Sessions, &u.Questions, &u.Pins, &u.Taints, &u.Entries, &u.Chains, &u.Captured, &u.Beside,
+			&u.Hidden, &u.Sealed, &first)
 	})
 	if err != nil {
 		return Usage{}, err

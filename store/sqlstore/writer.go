@@ -23,6 +23,7 @@ type writer struct {
 	mu       sync.Mutex
 	waiting  []*op
 	deferred []*op // nobody waits for them
+	unmade   int   // of these, that have an entry to make
 	stuck    error // why the deferred ones could not be written
 	timer    *time.Timer
 	closed   bool
@@ -36,6 +37,9 @@ type writer struct {
 
 // maxDeferred is how many ops are deferred at most; the next one waits.
 const maxDeferred = 4096
+
+// maxUnmade is how many of these have an entry to make, of texts that are kept until then.
+const maxUnmade = 512
 
 // maxGroup is how many ops one transaction takes.
 const maxGroup = 512
@@ -160,11 +164,21 @@ func (w *writer) later(ctx context.Context, o *op) error {
 		return w.do(ctx, o)
 	}
 	w.deferred = append(w.deferred, o)
+	if o.made != nil {
+		w.unmade++
+	}
 	if len(w.deferred) == 1 {
 		w.timer.Reset(w.opts.Linger)
 	}
 	w.mu.Unlock()
 	return nil
+}
+
+// crowded reports whether no more ops should wait that have an entry to make.
+func (w *writer) crowded() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unmade >= maxUnmade
 }
 
 // flushDeferred writes the deferred ops when the timer ends. As long as writing fails, it sets the timer again.
@@ -221,7 +235,7 @@ func (w *writer) next() (ops []*op, deferred int) {
 	}
 	deferred = len(w.deferred)
 	ops = w.deferred
-	w.deferred = nil
+	w.deferred, w.unmade = nil, 0
 	taken := 0
 	for _, o := range w.waiting {
 		if len(ops) >= maxGroup+deferred || (o.alone && len(ops) > 0) {
@@ -309,6 +323,11 @@ func (w *writer) keep(ops []*op, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deferred = append(ops, w.deferred...)
+	for _, o := range ops {
+		if o.made != nil {
+			w.unmade++
+		}
+	}
 	if w.stuck = nil; len(ops) > 0 {
 		w.stuck = err
 		w.timer.Reset(w.opts.Linger)
@@ -318,6 +337,11 @@ func (w *writer) keep(ops []*op, err error) {
 // commit does the ops in one transaction, and tries again where that may help. An op's own error is in the op; with an
 // error of the transaction, none of them had an effect, unless it is errUncertain.
 func (w *writer) commit(ctx context.Context, ops []*op) error {
+	for _, o := range ops {
+		if err := o.make(); err != nil {
+			return err
+		}
+	}
 	for attempt := 0; ; attempt++ {
 		err := w.try(ctx, ops)
 		if err == nil || errors.Is(err, errUncertain) {

@@ -519,7 +519,7 @@ func TestDescendantsEnd(t *testing.T) {
 		defer raw.Close()
 		b := approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: sessions})
 		for _, text := range []string{
-			"create table hidden as select * from session where key = '" + hidden + "'", "delete from session where key = '" + hidden + "'",
+			"create table taken as select * from session where key = '" + hidden + "'", "delete from session where key = '" + hidden + "'",
 		} {
 			if _, err := raw.Exec(text); err != nil {
 				t.Fatal(err)
@@ -533,7 +533,7 @@ func TestDescendantsEnd(t *testing.T) {
 		if ended, err := b.HasEnded(t.Context(), ref); !ended && (err == nil || hidden == "") {
 			t.Errorf("while the row of %q is hidden: %v, %v", hidden, ended, err)
 		}
-		if _, err := raw.Exec("insert into session select * from hidden where not exists (select 1 from session s where s.key = hidden.key)"); err != nil {
+		if _, err := raw.Exec("insert into session select * from taken where not exists (select 1 from session s where s.key = taken.key)"); err != nil {
 			t.Fatal(err)
 		}
 		for _, process := range []*approve.Book{b, approve.NewBook(approve.Options{Record: record.Discard(), Store: db, Sessions: sessions})} {

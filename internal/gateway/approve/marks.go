@@ -41,12 +41,12 @@ type marks struct {
 	sessions Sessions // nil: calls name their parents
 
 	mu    sync.Mutex
-	going *bounded.Map[string, time.Time] // by binding: when a session, by that and its parent, was seen not to have ended
-	count int                             // sessions that this process has marked as ended
+	going *bounded.Map[mark, time.Time] // when there was seen to be no mark of a session
+	count int                           // sessions that this process has marked as ended
 }
 
 func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
-	return &marks{store: s, record: r, sessions: sessions, going: bounded.NewMap[string, time.Time](maxGoing)}
+	return &marks{store: s, record: r, sessions: sessions, going: bounded.NewMap[mark, time.Time](maxGoing)}
 }
 
 func isStanding(binding string) bool {
@@ -148,8 +148,9 @@ func (m *marks) HasBegun(ctx context.Context, ref session.Ref) (bool, error) {
 // IsPast reports whether a user has begun another agent session in place of this one. The decision of another process
 // counts here within half a second.
 func (m *marks) IsPast(ctx context.Context, ref session.Ref) (bool, error) {
-	binding := bindingOf(pastPrefix, ref.Key, ref.Principal)
-	return m.lately(binding, func() (bool, error) { return m.stands(ctx, binding) })
+	return m.lately(mark{pastPrefix, ref}, func() (bool, error) {
+		return m.stands(ctx, bindingOf(pastPrefix, ref.Key, ref.Principal))
+	})
 }
 
 func (m *marks) keep(ctx context.Context, q store.Question, life time.Duration) error {
@@ -207,7 +208,7 @@ func (m *marks) End(ctx context.Context, end Ending) error {
 // from now on, also if it names another parent later. The decision of another process counts here within half a second.
 // The session's own row, which the log proves, names its parent: hidden rows of other sessions do not change that.
 func (m *marks) HasEnded(ctx context.Context, ref session.Ref) (bool, error) {
-	return m.lately(endBinding(ref.Key, ref.Principal)+" "+ref.Parent, func() (bool, error) {
+	return m.lately(mark{endPrefix, ref}, func() (bool, error) {
 		key, parent := ref.Key, ref.Parent
 		for range store.MaxDepth + 2 {
 			ended, err := m.stands(ctx, endBinding(key, ref.Principal))
@@ -245,8 +246,14 @@ func parentOf(ctx context.Context, sessions Sessions, key, named string) (string
 // endedFresh is how long a session counts as not ended without another look.
 const endedFresh = 500 * time.Millisecond
 
+// A mark is one of a session, as a call names that.
+type mark struct {
+	prefix  string // of its binding
+	session session.Ref
+}
+
 // lately returns the result of look, or false if look returned that a moment ago.
-func (m *marks) lately(key string, look func() (bool, error)) (bool, error) {
+func (m *marks) lately(key mark, look func() (bool, error)) (bool, error) {
 	now := time.Now()
 	m.mu.Lock()
 	looked, ok := m.going.Get(key)

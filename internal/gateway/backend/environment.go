@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/budget"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -35,6 +37,9 @@ type Options struct {
 
 	// Told raises the agent session of a call by the label of text that its agent may read.
 	Told func(ctx context.Context, call *guard.Call, l label.Label, text json.RawMessage) error
+
+	// Hear returns the label of a message of a server outside of calls, to agents with these tools.
+	Hear func(server string, trust contract.Trust, tools *detect.Tools, text json.RawMessage) label.Label
 
 	// Clean returns text of a server that is no answer to a call as hosts get it, or an error if they may not.
 	Clean func(text json.RawMessage) (json.RawMessage, error)
@@ -114,8 +119,9 @@ type group struct {
 	*environment
 	*Audience
 	Hello     upstream.Hello
-	told      *told
-	processes sync.WaitGroup      // that have not ended
-	forget    func(method string) // drops the cached list of a method, or all of them for ""
-	arrived   func()              // tells hosts of a server that was missing
+	heard     *guard.Heard         // the label of the texts that hosts were sent outside of results and definitions
+	tools     func() *detect.Tools // that agents may call
+	processes sync.WaitGroup       // that have not ended
+	forget    func(method string)  // drops the cached list of a method, or all of them for ""
+	arrived   func()               // tells hosts of a server that was missing
 }

@@ -14,7 +14,7 @@ type handler struct{ *Conn }
 
 // Notification passes a server's notification on: progress and log messages to the request that they belong to, changes
 // to the hosts that listen, everything else to the host that owns the connection. Over connections that hosts share,
-// other notifications go to none. The label of a notification has entered the agent session before (told.go).
+// other notifications go to none. The label of a notification has entered the agent session before (message.go).
 func (c handler) Notification(m *rpc.Message) {
 	for _, method := range changed[m.Method] {
 		c.forget(method)

@@ -35,14 +35,15 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	if c.Hushed != nil && c.Hushed() {
 		return false // it may tell what is hidden in results
 	}
-	said := guard.Messages(c.Name(), c.Trust())
+	said, text := guard.Messages(c.Name(), c.Trust()), m.Params
 	of := []*Request{r}
 	if r == nil || r.Call == nil {
-		c.told.join(said)
+		said, text = c.Hear(c.Name(), c.Trust(), c.tools(), text), nil
+		c.heard.Join(said)
 		of = c.requests.carrying()
 	}
 	for _, r := range of {
-		if err := c.Told(context.Background(), r.Call, said, m.Params); err != nil {
+		if err := c.Told(context.Background(), r.Call, said, text); err != nil {
 			c.Log.Error("a message of a server is not passed on", "server", c.Name(), "method", m.Method, "error", err)
 			return false
 		}
@@ -141,7 +142,7 @@ func (c *Conn) logged(m *rpc.Message) {
 		if r != nil {
 			ctx = r.Related(ctx)
 		}
-		if c.mayTell(nil, m) && c.mayTell(r, m) { // any session of the host may read it, and the newest call's most likely does
+		if c.mayTell(nil, m) && (r == nil || c.mayTell(r, m)) { // any session of the host may read it, and the newest call's most likely does
 			c.show(m, func(m *rpc.Message) { host.Write(ctx, m) })
 		}
 		return

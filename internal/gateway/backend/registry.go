@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -24,9 +25,9 @@ type Registry struct {
 	mu      sync.Mutex
 	servers []Server
 	sets    map[*Set]bool
-	shared  map[string]*Set  // by principal, and the requests that its clients take
-	joint   map[string]*Set  // of HTTP sessions, by all in which they must agree
-	heard   map[string]*told // by principal
+	shared  map[string]*Set         // by principal, and the requests that its clients take
+	joint   map[string]*Set         // of HTTP sessions, by all in which they must agree
+	heard   map[string]*guard.Heard // by principal
 	closed  bool
 }
 
@@ -35,7 +36,8 @@ func New(servers []Server, opts *Options) *Registry {
 	r := &Registry{
 		environment: &environment{Options: opts, starts: make(chan struct{}, maxStarts), stats: map[string]*serverStats{},
 			reviews: reviews{Options: opts, held: map[string]map[pins.Kind]map[string]pins.Held{}}},
-		servers: slices.Clone(servers), sets: map[*Set]bool{}, shared: map[string]*Set{}, joint: map[string]*Set{}, heard: map[string]*told{},
+		servers: slices.Clone(servers), sets: map[*Set]bool{}, shared: map[string]*Set{}, joint: map[string]*Set{},
+		heard: map[string]*guard.Heard{},
 	}
 	return r
 }
@@ -87,7 +89,7 @@ func (r *Registry) Shared(principal string, hello upstream.Hello) (*Set, error) 
 	set, ok := r.shared[key]
 	if !ok {
 		set = r.enter(hello, nil)
-		set.told = r.heardBy(principal)
+		set.heard = r.heardBy(principal)
 		r.shared[key] = set
 	}
 	return set, nil
@@ -97,9 +99,9 @@ var errClosed = hosterror.New("the gateway is closed")
 
 // heardBy returns the label of the text that the clients of a principal that share connections were sent: an agent of
 // any may know it. The lock must be held.
-func (r *Registry) heardBy(principal string) *told {
+func (r *Registry) heardBy(principal string) *guard.Heard {
 	if r.heard[principal] == nil {
-		r.heard[principal] = &told{}
+		r.heard[principal] = &guard.Heard{}
 	}
 	return r.heard[principal]
 }
@@ -115,7 +117,7 @@ func (r *Registry) Join(h Host, principal string, hello upstream.Hello) (*Set, e
 	set := r.joint[key]
 	if set == nil {
 		set = r.enter(hello, nil)
-		set.told = r.heardBy(principal)
+		set.heard = r.heardBy(principal)
 		set.key = key
 		r.joint[key] = set
 	}

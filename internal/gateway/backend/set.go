@@ -30,8 +30,8 @@ type Set struct {
 func newSet(e *environment, hello upstream.Hello, owner Host) *Set {
 	set := &Set{ended: make(chan struct{})}
 	set.lists = newLists(e, set)
-	set.group = group{environment: e, Audience: &Audience{owner: owner, listeners: map[*Listener]bool{}}, Hello: hello, told: &told{},
-		forget: set.drop, arrived: set.announceArrival}
+	set.group = group{environment: e, Audience: &Audience{owner: owner, listeners: map[*Listener]bool{}}, Hello: hello, heard: &guard.Heard{},
+		tools: set.Tools, forget: set.drop, arrived: set.announceArrival}
 	return set
 }
 
@@ -186,7 +186,7 @@ func (set *Set) Shown() label.Label {
 			set.Log.Error("reading pins", "error", err)
 		}
 	}
-	l := set.told.label()
+	l := set.heard.Label()
 	for _, server := range set.All() {
 		if err != nil || catalog.Unvouched(counts, server.Name(), server.Trust()) {
 			l = label.Join(l, guard.Definitions(server.Name()))

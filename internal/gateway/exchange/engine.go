@@ -111,6 +111,9 @@ func (g *Engine) Offer(o Offers) (changed bool) {
 	o.Programs = o.Programs && g.Interpreter != nil
 	o.Hiding = o.Hiding || o.Programs || len(o.Isolates) > 0
 	o.Planning = o.Planning || o.Hiding
+	if o.Hiding {
+		g.Guard.Hidden.Use()
+	}
 	before := g.offers.Swap(&o)
 	return before == nil || before.Hiding != o.Hiding || before.Planning != o.Planning || before.Programs != o.Programs ||
 		(len(before.Isolates) > 0) != (len(o.Isolates) > 0)

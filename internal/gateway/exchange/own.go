@@ -383,11 +383,13 @@ func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool)
 	return v.Admission, nil
 }
 
-// answer returns the answer to a look at a document: the one that stands there, else that of the quarantined model.
+// answer returns the answer to a look at a document: the one that stands there, else that of the quarantined model. A
+// text that is none of the options may still mean one.
 func (x *ownCall) answer(ctx context.Context, doc json.RawMessage, look *vault.Look) (json.RawMessage, error) {
 	answer, err := look.Answer(doc)
 	q := x.f.Engine.Quarantine
-	if err == nil || q == nil || look.Question == "" || look.Derives() {
+	stands := err == nil && (look.As != vault.OneOf || string(answer) != string(rawjson.Quote(vault.None)))
+	if stands || q == nil || look.Question == "" || look.Derives() {
 		return answer, err
 	}
 	part, err := vault.Select(doc, look.Path)

@@ -175,16 +175,18 @@ func (x *exchange) answerFor(ctx context.Context, request json.RawMessage) (_ js
 
 // renew replaces the members that the last round added to the request.
 func (x *exchange) renew(responses, state json.RawMessage) error {
-	params, err := rawjson.Set(rawjson.Delete(x.m.Params, "requestState"), responses, "inputResponses")
-	if err == nil && state != nil {
-		params, err = rawjson.Set(params, state, "requestState")
-	}
-	if err != nil {
-		return err
-	}
 	again := *x.m
-	again.Params = params
-	x.m, x.route.call.Params, x.route.call.Further = &again, params, true
+	for _, params := range []*json.RawMessage{&again.Params, &x.route.call.Params} { // those of the call go out without some values
+		next, err := rawjson.Set(rawjson.Delete(*params, "requestState"), responses, "inputResponses")
+		if err == nil && state != nil {
+			next, err = rawjson.Set(next, state, "requestState")
+		}
+		if err != nil {
+			return err
+		}
+		*params = next
+	}
+	x.m, x.route.call.Further = &again, true
 	return nil
 }
 

@@ -95,7 +95,20 @@ func (f *Host) byName(ctx context.Context, m *rpc.Message, set *backend.Set, kin
 	if rerr != nil {
 		return nil, rerr
 	}
-	return r, f.fits(r, e, m.Odd)
+	tool := r.tool
+	if tool != nil && e.Said != nil {
+		tool = e.Said
+	}
+	if rerr := f.fits(r.call, tool, m.Odd); rerr != nil {
+		return nil, rerr
+	}
+	r.call.Fits = func(c *guard.Call) error {
+		if rerr := f.fits(c, tool, true); rerr != nil {
+			return rerr
+		}
+		return nil
+	}
+	return r, nil
 }
 
 // lookUp finds an entry of a list by the name that the host uses. One that is held is looked at again: a person may have accepted it.
@@ -232,27 +245,23 @@ func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *
 	return r, nil
 }
 
-// fits holds the arguments of a route to an entry of a list against the declarations of the entry, and tells the guard. It returns the
-// error for arguments that a server may read as others than Weir.
-func (f *Host) fits(r *route, e catalog.Entry, odd bool) *rpc.Error {
+// fits holds the arguments of a call against the declarations of its tool, which is nil for a prompt, and tells the
+// guard. It returns the error for arguments that a server may read as others than Weir.
+func (f *Host) fits(c *guard.Call, tool json.RawMessage, odd bool) *rpc.Error {
 	ambiguous := rpc.Errorf(rpc.InvalidParams, "members of params.arguments differ in nothing but case")
-	if r.tool == nil {
-		if odd && rawjson.Folded(r.call.Arguments, nil) {
+	if tool == nil {
+		if odd && rawjson.Folded(c.Arguments, nil) {
 			return ambiguous
 		}
 		return nil
 	}
-	tool := e.Said
-	if tool == nil {
-		tool = e.Raw
-	}
-	found := f.Engine.schemas.Of(tool).Check(r.call.Arguments)
+	found := f.Engine.schemas.Of(tool).Check(c.Arguments)
 	if found.Ambiguous {
 		return ambiguous
 	}
-	if r.call.Violates != "" {
-		found.Violates = r.call.Violates
+	if c.Violates != "" {
+		found.Violates = c.Violates
 	}
-	r.call.Violates, r.call.Undeclared.Names, r.call.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
+	c.Violates, c.Undeclared.Names, c.Undeclared.Beside = found.Violates, found.Undeclared, found.Beside
 	return nil
 }
