@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -23,9 +22,6 @@ const (
 // MetaValue is the member of a result's _meta with the name of the value that is hidden in its place.
 const MetaValue = ownMeta + "value"
 
-// MaxLooked is how many bits typed looks may tell in an agent session where the policy does not speak of session.looked.
-const MaxLooked = 64
-
 // Own is the name of the server of Weir's own tools. It is no name that a server may have.
 const Own = "weir:"
 
@@ -38,6 +34,7 @@ type Hidden struct {
 	state State
 	guard *Guard
 	isolation
+	probes probes
 }
 
 // family returns the space of a session's values: that of the session above all others.
@@ -64,7 +61,7 @@ func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	return h.vault.Looked(ctx, key, 0)
+	return h.vault.Looked(ctx, key)
 }
 
 // steered returns the label of a call that goes to a number or a choice which a look told of untrusted text: an author
@@ -172,9 +169,15 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	if opaque(kept) {
 		kept = label.Join(kept, r.actor()) // with alerts: no search of the answer finds them again
 	}
+	var output json.RawMessage
+	if !opaque(in.label) {
+		if output = r.Output; output == nil {
+			output = json.RawMessage("{}")
+		}
+	}
 	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: in.composed,
+		Label: kept, Composed: in.composed, Output: output,
 	})
 	if err != nil {
 		return Withheld(err)
@@ -252,25 +255,6 @@ func standIn(r *request, v *vault.Value, about, shape string, o *Outcome) json.R
 	return must(json.Marshal(result))
 }
 
-// Expand replaces the handles of hidden values in the arguments of a call, and returns the values, for [Hiding]. The
-// error is [vault.ErrUnknown] for a handle of no value of the agent session, its parents and its children. It quotes
-// no value.
-func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.RawMessage) (json.RawMessage, vault.Filling, error) {
-	if h.vault == nil || arguments == nil {
-		return arguments, vault.Filling{}, nil
-	}
-	keys, err := h.spaces(ctx, ref, nil)
-	if err != nil {
-		return nil, vault.Filling{}, err
-	}
-	expanded, filling, err := h.vault.Expand(ctx, arguments, keys...)
-	if errors.Is(err, vault.ErrNotThere) { // which tells of a value whether it has a part
-		_, counting := h.vault.Looked(ctx, keys[0], 1)
-		err = errors.Join(err, counting)
-	}
-	return expanded, filling, err
-}
-
 // Value returns the hidden value of an agent session that the agent names.
 func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
 	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(ctx, name, keys...) })
@@ -302,7 +286,7 @@ func (h *Hidden) Derive(ctx context.Context, ref session.Ref, from vault.Value, 
 	if from.Of == "" {
 		from.Of = from.ID
 	}
-	from.Arguments, from.Result, from.Error, from.Part = nil, nil, nil, part
+	from.Arguments, from.Result, from.Error, from.Output, from.Part = nil, nil, nil, nil, part
 	return h.vault.Put(ctx, key, from)
 }
 
@@ -347,17 +331,6 @@ func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label
 	return h.vault.Put(ctx, key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: part, Label: l})
 }
 
-// Spend counts bits that an answer tells of hidden values beside those of its call, and reports whether it may
-// tell them.
-func (h *Hidden) Spend(ctx context.Context, ref session.Ref, bits int) (bool, error) {
-	key, err := h.family(ctx, ref)
-	if err != nil {
-		return false, err
-	}
-	told, err := h.vault.Looked(ctx, key, bits)
-	return told <= MaxLooked, err
-}
-
 // Reveal decides whether the agent may see a hidden value, as After decides on an answer but without the rules that hide, and, if so,
 // raises the agent session by its label. Source is the call that the value answered, as it would be decided now; asking is the request of
 // the agent, about which a person is asked.
@@ -372,41 +345,4 @@ func (h *Hidden) Reveal(ctx context.Context, asking, source *Call, v vault.Value
 		in.answer = Answer{Result: must(json.Marshal(map[string]any{"content": []map[string]any{{"type": "text", "text": v.Text()}}}))}
 	}
 	return h.guard.result(ctx, in)
-}
-
-// Looking returns the contract of Weir's own tools that tell of hidden values.
-func Looking() contract.Contract {
-	return contract.Contract{
-		ReadOnly: contract.Yes, Destructive: contract.No, OpenWorld: contract.No,
-		Destinations: contract.Possible(contract.Ephemeral), Outcomes: contract.Possible(contract.Benign),
-		Sources: contract.Possible(label.System),
-	}
-}
-
-// Look decides, as Before does, on a call of Weir's own that tells typed answers of hidden values, of [Call.Looks] bits at most. The bits
-// count if the call may go, and [Call.Tells] of them in any case.
-func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
-	if h.vault == nil || c.Server != Own || c.Looks < 1 {
-		return Denied(errors.New("only a look at hidden values of so many bits is decided here"))
-	}
-	if _, err := h.guard.evidence.open(ctx, c); err != nil { // with which the bits are kept
-		return Denied(err)
-	}
-	key, err := h.family(ctx, c.Session)
-	if err != nil {
-		return Denied(err)
-	}
-	told, err := h.vault.Looked(ctx, key, c.Looks)
-	if err != nil {
-		return Denied(err)
-	}
-	if by := h.guard.rules.Load(); told > MaxLooked && !by.looks && by.mode == policy.Enforce {
-		c.spent = fmt.Sprintf("typed looks may tell %d bits of hidden values in an agent session, and these would be more; "+
-			"weir_reveal shows a value", MaxLooked)
-	}
-	v := h.guard.Before(ctx, c)
-	if !v.Allowed() {
-		_, _ = h.vault.Looked(ctx, key, c.Tells-c.Looks) // with an error, more count than were told
-	}
-	return v
 }

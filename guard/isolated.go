@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -169,6 +168,9 @@ func (h *Hidden) Inherited(ctx context.Context, ref session.Ref, above []string)
 	return l, nil
 }
 
+// Integers that are returned are exact in the hosts of all languages, and take less than all bits.
+const maxReturned = 1<<53 - 1
+
 // A Return is JSON that an isolated agent session hands to the one above it.
 type Return struct {
 	Value json.RawMessage // without handles
@@ -181,9 +183,6 @@ type Return struct {
 func ReturnTypes() []vault.Type {
 	return []vault.Type{vault.Boolean, vault.Integer, vault.Number, vault.Date}
 }
-
-// ErrSpent says that an agent session may be told no more bits of hidden values.
-var ErrSpent = fmt.Errorf("typed answers may tell %d bits of hidden values in an agent session, and these would be more", MaxLooked)
 
 // Return hands JSON from the isolated agent session of a call, which has been admitted, to the one above it: as a
 // hidden value there, with the label of all that the isolated session has read, or as an answer of a type, which
@@ -209,15 +208,18 @@ func (h *Hidden) Return(ctx context.Context, c *Call, r *Return) (v vault.Value,
 	if err != nil {
 		return v, nil, err
 	}
-	if r.As == "" {
-		if _, err := h.vault.Looked(ctx, key, 1); err != nil { // that there is one more
-			return v, nil, err
-		}
-	} else {
-		look := vault.Look{As: r.As}
-		if told, err := h.vault.Looked(ctx, key, look.Bits()); err != nil || told > MaxLooked {
-			return v, nil, cmp.Or(err, ErrSpent)
-		}
+	bits, look := 1, vault.Look{As: r.As} // that there is one more
+	if r.As == vault.Integer {
+		least, most := -float64(maxReturned), float64(maxReturned)
+		look.Min, look.Max = &least, &most
+	}
+	if r.As != "" {
+		bits = look.Bits()
+	}
+	if err := spend(ctx, h.vault, key, bits, MaxLooked); err != nil {
+		return v, nil, err
+	}
+	if r.As != "" {
 		if answer, err = look.Accept(r.Value); err != nil {
 			return v, nil, err
 		}

@@ -16,26 +16,38 @@ const maxNumbers = 256
 // spent is more than looks may ever tell.
 const spent = math.MaxInt32
 
-// Looked adds to the bits that looks have told of the values of a space, and returns the sum, which is kept by then. A
-// negative number takes bits back of a look that did not happen.
-func (v *Vault) Looked(ctx context.Context, key Space, bits int) (sum int, err error) {
-	if bits == 0 {
-		s, err := v.space(ctx, key)
-		if err != nil {
-			return spent, fmt.Errorf("counting the bits of looks: %w", err)
-		}
-		return s.account.bits, nil
-	}
-	v.used.Store(true)
-	err = v.change(ctx, key, func(s *space) error {
-		s.account.bits = min(max(s.account.bits+bits, 0), spent)
-		sum = s.account.bits
-		return nil
-	})
+// ErrSpent says that more bits would be told of the values of a space than may be.
+var ErrSpent = errors.New("more would be told of hidden values than may be")
+
+// Looked returns the bits that have been told of the values of a space.
+func (v *Vault) Looked(ctx context.Context, key Space) (int, error) {
+	s, err := v.space(ctx, key)
 	if err != nil {
 		return spent, fmt.Errorf("counting the bits of looks: %w", err)
 	}
-	return sum, nil
+	return s.account.bits, nil
+}
+
+// Spend adds to the bits that have been told of the values of a space, for an answer that is told after it: they are
+// kept when Spend returns. Where the sum would be above most, it adds nothing, and the error is ErrSpent: then nothing
+// may be told. A negative number takes bits back of an answer that was not told.
+func (v *Vault) Spend(ctx context.Context, key Space, bits, most int) error {
+	if bits == 0 {
+		return nil
+	}
+	v.used.Store(true)
+	err := v.change(ctx, key, func(s *space) error {
+		sum := min(max(s.account.bits+bits, 0), spent)
+		if bits > 0 && sum > most {
+			return ErrSpent
+		}
+		s.account.bits = sum
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("counting the bits of looks: %w", err)
+	}
+	return nil
 }
 
 // Told notes the answer to a look at a value of a space that is a number or a choice. It is kept when Told returns.

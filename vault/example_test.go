@@ -17,7 +17,7 @@ func ExampleVault_Expand() {
 		fmt.Println(err)
 		return
 	}
-	arguments, filling, err := v.Expand(ctx, json.RawMessage(`{"text":"`+kept.Handle()+`"}`), space)
+	arguments, filling, err := v.Expand(ctx, json.RawMessage(`{"text":"`+kept.Handle()+`"}`), func() error { return nil }, space)
 	fmt.Println(string(arguments), len(filling.Uses), err)
 	// Output: {"text":"hello"} 1 <nil>
 }

@@ -17,13 +17,16 @@ var ErrNotThere = errors.New("the pointer selects nothing in it")
 // maxSearched bounds the values through which pointers select for one document, in bytes.
 const maxSearched = 256 << 20
 
-var errExpanded = errors.New("the handles make the arguments too long, or are too many")
+var errExpanded = errors.New("the handles make the arguments too long")
 
 // A selector finds parts of documents, within limits of the work.
 type selector struct {
 	search int // bytes that may still be searched
 	texts  int // texts that may still be read as JSON on the way to one part
 }
+
+// unescape reads a name in a JSON pointer.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // maxTexts bounds the texts in texts that a pointer leads through.
 const maxTexts = 4
@@ -45,7 +48,7 @@ func (s *selector) part(doc json.RawMessage, pointer string) (json.RawMessage, e
 	}
 	s.texts = maxTexts
 	for _, name := range strings.Split(pointer[1:], "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		name = unescape.Replace(name)
 		next, err := s.member(doc, name)
 		if err != nil {
 			return nil, err

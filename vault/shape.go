@@ -12,6 +12,7 @@ import (
 const (
 	maxShapeDepth = 4
 	maxShapeLines = 40
+	maxDigits     = 64 // of a number whose length is not told
 )
 
 // Shape tells the size of a value, its types and lengths, and those of its keys that the tool's output schema declares: any other key is
@@ -62,6 +63,10 @@ func (s *shaper) add(doc, schema json.RawMessage, pointer string, depth int) {
 	case 'n':
 		s.lines = append(s.lines, where+"null")
 	default:
+		if len(doc) > maxDigits {
+			s.lines = append(s.lines, fmt.Sprintf("%sa number of %d digits", where, len(doc)))
+			return
+		}
 		s.lines = append(s.lines, where+"a number")
 	}
 }

@@ -23,11 +23,12 @@ type Value struct {
 	Label     label.Label     `json:"label"`              // of the answer
 	Composed  bool            `json:"composed,omitempty"` // hidden values, or what agents wrote earlier, may have a part in it
 	From      string          `json:"from,omitempty"`     // key of the session below that returned it
+	Output    json.RawMessage `json:"output,omitempty"`   // schema by which its shape was told; nil: it was not
 }
 
 // size is the memory that a value takes, about.
 func (v *Value) size() int64 {
-	return int64(len(v.Arguments)+len(v.Result)+len(v.Error)+len(v.Part)+len(v.Tool)) + 512
+	return int64(len(v.Arguments)+len(v.Result)+len(v.Error)+len(v.Part)+len(v.Output)+len(v.Tool)) + 512
 }
 
 // Failed reports whether the value is the answer to a call that went wrong.

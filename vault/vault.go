@@ -3,7 +3,7 @@
 //	v := vault.New(vault.Limits{})
 //	kept, err := v.Put(ctx, vault.Space{Key: "c-1"}, vault.Value{Server: "mail", Result: result, Label: l})
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
-//	arguments, filling, err := v.Expand(ctx, arguments, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
+//	arguments, filling, err := v.Expand(ctx, arguments, spend, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
 //
 // A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
 // nor text of a stranger names a value by chance. A value never changes, and goes with its space.
@@ -12,7 +12,8 @@
 // to which a JSON pointer points. A string that is one handle with a pointer becomes that part, whatever its type. Handles are expanded
 // once: text that they stand for is not searched for others.
 //
-// A [Look] reads a number, a truth value, a date or one of several choices from a value. The vault counts the bits that looks have told.
+// A [Look] reads a number, a truth value, a date or one of several choices from a value. [Vault.Spend] counts the bits
+// that looks and expansions tell, before they do.
 //
 // A vault of [New] is in memory. One of [Open] keeps all in a [store.Values], sealed, so that other processes have it
 // too, and later ones: each operation asks the store, and has written when it returns. A vault is safe for concurrent
@@ -112,7 +113,7 @@ func (v *Vault) Put(ctx context.Context, key Space, value Value) (Value, error) 
 		return Value{}, ErrTooLarge
 	}
 	value.Result, value.Error = bytes.Clone(value.Result), bytes.Clone(value.Error)
-	value.Arguments, value.Part = bytes.Clone(value.Arguments), bytes.Clone(value.Part)
+	value.Arguments, value.Part, value.Output = bytes.Clone(value.Arguments), bytes.Clone(value.Part), bytes.Clone(value.Output)
 	value.ID, value.Name = rand.Text(), ""
 	row, err := v.row(key, &value)
 	if err != nil {

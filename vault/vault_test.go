@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ func text(s string) json.RawMessage {
 	return raw
 }
 
+// free spends nothing.
+func free() error { return nil }
+
 func at(key string) vault.Space { return vault.Space{Key: key} }
 
 func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vault.Value {
@@ -32,7 +36,10 @@ func put(t testing.TB, v *vault.Vault, space string, result json.RawMessage) vau
 
 func looked(t testing.TB, v *vault.Vault, key vault.Space, bits int) int {
 	t.Helper()
-	sum, err := v.Looked(t.Context(), key, bits)
+	if err := v.Spend(t.Context(), key, bits, math.MaxInt); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := v.Looked(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +93,7 @@ func TestExpand(t *testing.T) {
 		{`{"a":"[[w00000]]"}`, ``, "no such value"},
 		{`{"a":"[[w1]] [[x]] [w]"}`, `{"a":"[[w1]] [[x]] [w]"}`, ""},
 	} {
-		got, used, err := v.Expand(t.Context(), json.RawMessage(name(c.arguments)), at("a"))
+		got, used, err := v.Expand(t.Context(), json.RawMessage(name(c.arguments)), free, at("a"))
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: %v, want %s", c.arguments, err, c.err)
@@ -102,7 +109,7 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := v.Expand(t.Context(), json.RawMessage(name(`{"a":"[[DOC]]"}`)), at("b")); !errors.Is(err, vault.ErrUnknown) {
+	if _, _, err := v.Expand(t.Context(), json.RawMessage(name(`{"a":"[[DOC]]"}`)), free, at("b")); !errors.Is(err, vault.ErrUnknown) {
 		t.Errorf("a value of another space: %v", err)
 	}
 }
@@ -115,7 +122,7 @@ func TestExpandGivesTheText(t *testing.T) {
 		around := rapid.StringMatching(`[a-z"\\é ]{1,8}`).Draw(rt, "around")
 		kept := put(t, v, "r", text(said))
 		in, _ := json.Marshal(map[string]any{"x": around + kept.Handle() + around, "y": around})
-		out, used, err := v.Expand(t.Context(), in, at("r"))
+		out, used, err := v.Expand(t.Context(), in, free, at("r"))
 		var got map[string]string
 		if err != nil || json.Unmarshal(out, &got) != nil || got["x"] != around+said+around || got["y"] != around || len(used.Uses) != 1 {
 			rt.Fatalf("%s: %s (%v)", in, out, err)
@@ -357,7 +364,7 @@ func TestBoundsOfLooksAndHandles(t *testing.T) {
 	v := vault.New(vault.Limits{})
 	kept := put(t, v, "a", text(`{"b":1}`))
 	for n, ok := range map[int]bool{256: true, 257: false} {
-		if _, _, err := v.Expand(t.Context(), json.RawMessage(`"`+strings.Repeat("[["+kept.Name+"#/b]]", n)+`"`), at("a")); (err == nil) != ok {
+		if _, _, err := v.Expand(t.Context(), json.RawMessage(`"`+strings.Repeat("[["+kept.Name+"#/b]]", n)+`"`), free, at("a")); (err == nil) != ok {
 			t.Errorf("%d handles: %v", n, err)
 		}
 	}
@@ -386,10 +393,10 @@ func TestTextsInTextsAreBounded(t *testing.T) {
 	}
 	long := put(t, v, "a", json.RawMessage(`{"content":[],"structuredContent":{"result":"{\"n\":7,\"pad\":\"`+strings.Repeat("a", 3<<20)+`\"}"}}`))
 	one := `"[[` + long.Name + `#/n]]"`
-	if _, _, err := v.Expand(t.Context(), json.RawMessage(`[`+one+`]`), at("a")); err != nil {
+	if _, _, err := v.Expand(t.Context(), json.RawMessage(`[`+one+`]`), free, at("a")); err != nil {
 		t.Errorf("one handle: %v", err)
 	}
-	if _, _, err := v.Expand(t.Context(), json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`), at("a")); err == nil {
+	if _, _, err := v.Expand(t.Context(), json.RawMessage(`[`+strings.Repeat(one+",", 43)+one+`]`), free, at("a")); err == nil {
 		t.Error("44 handles into the text of 3 MiB, each searched twice, are within 256 MiB")
 	}
 }
@@ -444,7 +451,7 @@ func TestPlaces(t *testing.T) {
 	v := vault.New(vault.Limits{})
 	kept := put(t, v, "a", text(`{"n":7}`))
 	in := strings.ReplaceAll(`{"a":"W","b":{"x~/y":["","W","W#/n"]},"c":"see W","d":"WW"}`, "W#/n", "[["+kept.Name+"#/n]]")
-	_, got, err := v.Expand(t.Context(), json.RawMessage(strings.ReplaceAll(in, "W", kept.Handle())), at("a"))
+	_, got, err := v.Expand(t.Context(), json.RawMessage(strings.ReplaceAll(in, "W", kept.Handle())), free, at("a"))
 	want := []vault.Place{
 		{At: "/a", Value: kept.ID, Whole: true}, {At: "/b/x~0~1y/1", Value: kept.ID, Whole: true}, {At: "/b/x~0~1y/2", Value: kept.ID, Whole: true}, {At: "/c", Value: kept.ID, Whole: false}, {At: "/d", Value: kept.ID, Whole: false}, {At: "/d", Value: kept.ID, Whole: false},
 	}

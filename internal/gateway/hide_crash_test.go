@@ -230,7 +230,7 @@ func (o *hidings) check(t *testing.T, h *hoard) {
 		t.Errorf("of %d values %d are gone", len(o.values), gone)
 	}
 	for session, bits := range o.bits {
-		if sum, err := h.vault.Looked(t.Context(), spaces[session], 0); err != nil || sum < bits {
+		if sum, err := h.vault.Looked(t.Context(), spaces[session]); err != nil || sum < bits {
 			t.Errorf("looks of %s told %d bits, and %d are counted, %v", session, bits, sum, err)
 		}
 	}

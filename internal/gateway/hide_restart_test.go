@@ -63,7 +63,7 @@ var silentLooks = []struct {
 	{`"as":"text","path":"/from"`, 1}, {`"as":"email"`, 1}, {`"as":"number","path":"/CANARI"`, 64}, {`"as":"boolean","question":"CANARI?"`, 2},
 }
 
-var spentBits = regexp.MustCompile(`typed looks may tell 64 bits`)
+var spentBits = regexp.MustCompile(`64 bits of hidden values may be told`)
 
 // No message to a host tells a hidden result, in any order of requests to several processes with one store, of which
 // some end and others begin, while servers say it in all ways. Each of them puts the same bytes in the place of a

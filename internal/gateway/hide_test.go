@@ -299,7 +299,7 @@ func TestHiddenValuesAreUsedByHandle(t *testing.T) {
 			{`"path":"/on","as":"boolean"`, `{\"answer\":true}`},
 			{`"path":"/from","as":"boolean"`, `there is no such answer`},
 			{`"path":"/from","as":"email"`, `{\"how\":`},
-			{`"path":"/from","as":"number"`, `typed looks may tell 64 bits`},
+			{`"path":"/from","as":"number"`, `64 bits of hidden values may be told`},
 			{`"path":"/on","as":"boolean"`, `{\"answer\":true}`},
 		} {
 			if answer := string(h.call("weir_look", fmt.Sprintf(`{"value":%q,%s}`, name, c[0]))); !strings.Contains(answer, c[1]) {

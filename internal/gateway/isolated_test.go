@@ -162,7 +162,7 @@ func TestIsolatedIsAsked(t *testing.T) {
 	f.as("i", "p")
 	for arguments, want := range map[string]string{
 		`{}`: "value is missing", `{"value":1,"as":"text"}`: "as is one of [boolean", `{"value":"x","as":"one_of"}`: "as is one of [boolean", `{"value":1,"to":"p"}`: "not those of the tool's schema",
-		`{"value":"x","as":"integer"}`: "there is no such answer", `{"value":1,"as":"integer","min":1,"max":1}`: "not those of the tool's schema", `{"value":"[[w00000]]"}`: "stands for no value",
+		`{"value":"x","as":"integer"}`: "there is no such answer", `{"value":1,"as":"integer","min":1,"max":1}`: "not those of the tool's schema", `{"value":"[[w00000]]"}`: "stands for no value", `{"value":1,"as":"[[w00000]]"}`: "as is one of [boolean",
 	} {
 		if answer := string(f.call("weir_return", arguments)); !strings.Contains(answer, want) {
 			t.Errorf("%s: %s", arguments, answer)
@@ -230,9 +230,18 @@ func TestIsolatedBits(t *testing.T) {
 		t.Errorf("%d answers were told", told)
 	}
 	f.as("i", "q")
-	f.call("weir_return", `{"value":"a hidden value is one more"}`)
-	if answer := string(f.call("weir_return", `{"value":1,"as":"integer"}`)); !strings.Contains(answer, "would be more") {
+	if answer := string(f.call("weir_return", `{"value":1,"as":"integer"}`)); !strings.Contains(answer, `\"answer\":1`) { // 54 bits
 		t.Error(answer)
+	}
+	for range 10 {
+		if answer := string(f.call("weir_return", `{"value":"a hidden value is one more"}`)); !strings.Contains(answer, "has this as value") {
+			t.Error(answer)
+		}
+	}
+	for _, arguments := range []string{`{"value":1,"as":"boolean"}`, `{"value":"one more"}`} {
+		if answer := string(f.call("weir_return", arguments)); !strings.Contains(answer, "would be more") {
+			t.Error(answer)
+		}
 	}
 }
 

@@ -36,8 +36,7 @@ func withoutLink(result json.RawMessage) json.RawMessage {
 }
 
 // expand returns a request with the handles in its arguments replaced by the hidden values that they stand for, and
-// where. Nothing else reads arguments before. Only those of a tool that is there are read, and one text tells of all
-// errors.
+// where. Nothing else reads arguments before. Only those of a tool that is there are read.
 func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rpc.Message, vault.Filling, *rpc.Error) {
 	none := vault.Filling{}
 	if !f.Engine.Hiding() || m.Method != "tools/call" {
@@ -56,9 +55,7 @@ func expand(ctx context.Context, f *Host, m *rpc.Message, set *backend.Set) (*rp
 	}
 	expanded, filling, err := f.Engine.Guard.Hidden.Expand(ctx, from.ref, arguments)
 	if err != nil {
-		f.Engine.Log.Warn("expanding handles", "error", err)
-		return m, none, rpc.Errorf(rpc.InvalidParams,
-			"params.arguments: a handle stands for no value, or no part of one, that is kept, or there are too many")
+		return m, none, rpc.Errorf(rpc.InvalidParams, "params.arguments: %s", handleError(f.Engine, err))
 	}
 	if len(filling.Uses) == 0 {
 		return m, none, nil

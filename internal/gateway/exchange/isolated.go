@@ -114,29 +114,28 @@ func returned(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	case !x.route.isolated:
 		return failed(x, "only an isolated agent session returns values: the host says in each request that it is one")
 	}
-	expanded, filling, err := f.Engine.Guard.Hidden.Expand(ctx, asking.Session, asking.Arguments)
-	if err != nil {
-		f.Engine.Log.Warn("expanding handles", "error", err)
-		return failed(x, "a handle stands for no value, or no part of one, that is kept, or there are too many")
-	}
 	var arguments returnArguments
-	decoder := json.NewDecoder(bytes.NewReader(expanded))
+	decoder := json.NewDecoder(bytes.NewReader(asking.Arguments))
 	decoder.DisallowUnknownFields()
-	if rawjson.Kind(expanded) != '{' || decoder.Decode(&arguments) != nil {
+	if rawjson.Kind(asking.Arguments) != '{' || decoder.Decode(&arguments) != nil {
 		return failed(x, "the arguments are not those of the tool's schema")
 	}
 	if err := arguments.check(); err != nil {
 		return failed(x, err.Error())
+	}
+	value, filling, err := f.Engine.Guard.Hidden.Expand(ctx, asking.Session, arguments.Value) // and nothing of the rest
+	if err != nil {
+		return failed(x, handleError(f.Engine, err))
 	}
 	own := &ownCall{exchange: x}
 	admission, refusal := own.permitLook(ctx, 0, 0, true)
 	if refusal != nil {
 		return refusal
 	}
-	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: arguments.Value, Uses: filling.Uses, As: arguments.As})
+	v, answer, err := f.Engine.Guard.Hidden.Return(ctx, asking, &guard.Return{Value: value, Uses: filling.Uses, As: arguments.As})
 	switch {
 	case errors.Is(err, guard.ErrSpent):
-		return failed(x, guard.ErrSpent.Error()+"; without as, the value is hidden")
+		return failed(x, guard.ErrSpent.Error())
 	case err != nil:
 		return own.answered(ctx, admission, nil, err)
 	case arguments.As != "":

@@ -202,6 +202,19 @@ func failed(x *exchange, why string) *rpc.Message {
 	return rpc.Reply(x.m.ID, protocol.FitResult(result, x.who, false))
 }
 
+// handleError returns the part of an error of expanding handles that a host is shown: as much as follows from its own
+// arguments and from shapes that it was told; of anything else the same.
+func handleError(g *Engine, err error) string {
+	g.Log.Warn("expanding handles", "error", err)
+	switch {
+	case errors.Is(err, vault.ErrShape), errors.Is(err, vault.ErrHandles):
+		return err.Error()
+	case errors.Is(err, guard.ErrSpent):
+		return guard.ErrSpent.Error() + ": use handles without a pointer and pointers that the shape of a value tells, or weir_look with as: text"
+	}
+	return "a handle stands for no value, or no part of one, that is kept, or they stand for too much"
+}
+
 // reveal answers weir_reveal: the hidden result, as far as the guard lets the agent see it.
 func (f ownHost) reveal(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments valueArguments

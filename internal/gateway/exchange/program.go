@@ -328,8 +328,10 @@ func (r *programRun) ended(ctx context.Context, source string, end *program.End)
 	if end.Kind != "" {
 		said := map[string]any{"error": "the program ended in an error"}
 		if len(end.Uses) > 0 {
-			if ok, err := hidden.Spend(ctx, ref, errorBits(source)); !ok || err != nil {
-				return said, err
+			if err := hidden.Spend(ctx, ref, errorBits(source)); errors.Is(err, guard.ErrSpent) {
+				return said, nil
+			} else if err != nil {
+				return nil, err
 			}
 		}
 		said["error"] = string(end.Kind)
