@@ -2,6 +2,8 @@ package trace
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +82,23 @@ func (c *conversation) join(s *sessionTrace) {
 	}
 	s.heard, s.name = c.heard, strconv.Itoa(c.joined)+" "
 	s.within.heard, s.within.name = c.heard, "1 "
+}
+
+// follow takes over what counts against the calls of a trace that lost its conversation: others must not end that.
+func (s *sessionTrace) follow(before *sessionTrace) {
+	before.mu.Lock()
+	spent, had := maps.Clone(before.told.spent), before.pace
+	before.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told.spent = spent
+	s.sent, s.reached = max(s.sent, had.sent), max(s.reached, had.reached)
+	if len(had.calls) > len(s.calls) {
+		s.calls = slices.Clone(had.calls)
+	}
+	if len(had.acts) > len(s.acts) {
+		s.acts = slices.Clone(had.acts)
+	}
 }
 
 // takeOne takes in the oldest text that waits, as a corpus does.

@@ -11,7 +11,7 @@ import (
 // defaultRoom is the room of all sessions together, in bytes. The process has twice that, with garbage to be collected.
 const defaultRoom = 32 << 20
 
-// A Memory is all that tracers remember of agent sessions, which those of several guards may share. The session that
+// A Memory is all that tracers remember of agent sessions. The session that
 // was used the longest ago is evicted first. Make one with [NewMemory].
 type Memory struct {
 	trusted string // text that is trusted in every session
@@ -57,7 +57,7 @@ func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory
 
 // of returns the trace of a session.
 func (m *Memory) of(ref session.Ref) *sessionTrace {
-	var within *sessionTrace
+	var within, before *sessionTrace
 	if m.common != nil && m.shares(ref.Key) {
 		within = m.common.of(ref)
 	}
@@ -72,12 +72,16 @@ func (m *Memory) of(ref session.Ref) *sessionTrace {
 			}
 			return s
 		}
-		m.drop(e) // the conversation was evicted
+		m.drop(e) // the conversation was evicted, maybe because others needed room
+		before = s
 	}
 	if m.all == nil {
 		m.all = map[string]*list.Element{}
 	}
 	s := newSessionTrace(ref, within)
+	if before != nil {
+		s.follow(before)
+	}
 	if m.trusted != "" {
 		s.addUserMessage(m.trusted, m.now())
 	}
