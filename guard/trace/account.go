@@ -43,8 +43,8 @@ type account struct {
 	paid  map[string]int // calls that nobody here saw, when a person last accepted one to the receiver
 }
 
-// most returns the largest amount that counts, of the receivers: each has been told the amounts of all accounts. What a
-// person accepted cleared that of one of them.
+// most returns the largest amount that counts, of the receivers: each has been told the amounts of all accounts, and a
+// person's approval clears one of these.
 func (s *sessionTrace) most(all []receiver, f *policy.SessionFacts) (total int) {
 	for _, r := range all {
 		if !f.Label.Private && r.vouched {

@@ -67,15 +67,12 @@ func (m times) since(now time.Time) (n int) {
 	return n
 }
 
-// join has a trace take part. What came before heard was kept is in it for none.
+// join has a trace take part that is within another one. Texts of before are not in heard.
 func (c *conversation) join(s *sessionTrace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.accounts = append(c.accounts, s.told)
 	c.joined++
-	if s.within == nil {
-		return
-	}
 	if c.heard == nil { // the first one beside the trace that all are within
 		c.heard = &corpus{index: provenance.New(provenance.Options{})}
 		c.doubted, c.arrivals.missed = c.doubted || c.traced || c.seen > 0, c.arrivals.missed || c.arrivals.private
@@ -84,7 +81,7 @@ func (c *conversation) join(s *sessionTrace) {
 	s.within.heard, s.within.name = c.heard, "1 "
 }
 
-// follow takes over what counts against the calls of a trace that lost its conversation: others must not end that.
+// follow takes over the amounts and the pace of a trace that lost its conversation: others must not end these.
 func (s *sessionTrace) follow(before *sessionTrace) {
 	before.mu.Lock()
 	spent, had := maps.Clone(before.told.spent), before.pace
@@ -120,11 +117,24 @@ func (c *conversation) foreign(calls int) int {
 // missed returns how many calls of the session went out that are in no account.
 func (c *conversation) missed(calls int) int { return c.foreign(calls) + c.unseen }
 
-// bring notes the data of a label that raises the session, as in arrivals.
+// bring notes the data of a label that raises the session. The server is that of a result; "" is a source that is not
+// known.
 func (s *sessionTrace) bring(l label.Label, server string, indexed bool) {
-	s.arrivals.add(l, server, indexed)
 	if s.origins.Len()+l.Attribution.Len() <= maxDestinations {
 		s.origins = s.origins.Union(l.Attribution)
+	}
+	a := &s.arrivals
+	a.private = a.private || l.Private && indexed
+	a.missed = a.missed || l.Private && !indexed
+	switch {
+	case !l.Sensitivity.Has(label.Credentials):
+	case server == "":
+		a.elsewhere = true
+	default:
+		if a.servers == nil {
+			a.servers = map[string]bool{}
+		}
+		a.servers[server] = true
 	}
 }
 
@@ -134,21 +144,16 @@ func (s *sessionTrace) doubt() {
 	s.corpus.read().Doubt()
 }
 
-// tell has the other traces know of a text: a JSON value.
+// tell has the other traces know of a text: a JSON value. There must be others.
 func (s *sessionTrace) tell(source provenance.Source, text json.RawMessage) {
-	if s.heard != nil {
-		kinds := provenance.Untrusted | source.Kinds&provenance.Private
-		s.heard.add(provenance.Source{URI: s.name + source.URI, Kinds: kinds}, text, false)
-	}
+	kinds := provenance.Untrusted | source.Kinds&provenance.Private
+	s.heard.add(provenance.Source{URI: s.name + source.URI, Kinds: kinds}, text, false)
 }
 
-// complete reports whether all texts of the other traces are known.
-func (s *sessionTrace) complete() bool { return s.heard == nil || s.heard.read().Complete() }
-
 // raise adds the origins that a text has in other traces. The user's words are the user's wherever they stand, and a
-// value that the agent made up and sent there is still nobody's.
+// value that the agent made up and sent there is still nobody's. There must be others.
 func (s *sessionTrace) raise(text string, got *provenance.Trace) {
-	if s.heard == nil || got.Whole && got.From == provenance.User {
+	if got.Whole && got.From == provenance.User {
 		return
 	}
 	trusted := got.From&provenance.Trusted != 0

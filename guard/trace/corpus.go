@@ -42,18 +42,6 @@ func (c *corpus) read() *provenance.Index {
 	return c.index
 }
 
-// size returns about how many bytes the corpus has.
-func (c *corpus) size() int64 {
-	if c.taking.TryLock() { // else who takes in a document has it counted
-		c.taken = int64(c.index.Size())
-		for _, list := range c.listed {
-			c.taken += int64(len(list) * (entrySize + longestPage))
-		}
-		c.taking.Unlock()
-	}
-	return c.taken + c.bytes.Load()
-}
-
 // pages returns the pages that all documents list.
 func (c *corpus) pages() pages {
 	c.read()

@@ -62,8 +62,10 @@ func newSessionTrace(ref session.Ref, within *sessionTrace) *sessionTrace {
 	}
 	if within != nil {
 		s.conversation = within.conversation
+		s.join(s)
+	} else {
+		s.accounts, s.joined = []*account{s.told}, 1
 	}
-	s.join(s)
 	return s
 }
 
@@ -214,28 +216,32 @@ const (
 func (s *sessionTrace) memory() int64 {
 	entries := len(s.wishes) + len(s.messages) + len(s.grants) + s.origins.Len() + len(s.destinations) + len(s.named) +
 		len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
-	for _, a := range s.counted() {
-		entries += len(a.spent) + len(a.paid)
-	}
-	if s.within == nil {
+	corpora := [2]*corpus{&s.corpus}
+	if s.within == nil { // else that trace counts them
 		entries += len(s.arrivals.servers) + len(s.arrivals.awaited)
+		for _, a := range s.accounts {
+			entries += len(a.spent) + len(a.paid)
+		}
+		corpora[1] = s.heard
 	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	n := s.corpus.size() + int64(ownSize+entries*entrySize+s.texts+2*len(s.words)+len(s.key))
-	if s.within == nil && s.conversation.heard != nil {
-		n += s.conversation.heard.size()
+	n := int64(ownSize + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
+	for _, c := range corpora {
+		if c == nil {
+			break
+		}
+		if c.taking.TryLock() { // else who takes in a document has it counted
+			c.taken = int64(c.index.Size())
+			for _, list := range c.listed {
+				c.taken += int64(len(list) * (entrySize + longestPage))
+			}
+			c.taking.Unlock()
+		}
+		n += c.taken + c.bytes.Load()
 	}
 	return n
-}
-
-// counted returns the accounts that the size of the trace has.
-func (s *sessionTrace) counted() []*account {
-	if s.within == nil {
-		return s.accounts
-	}
-	return nil
 }
 
 // textSize adds up the texts in maps.
@@ -243,6 +249,14 @@ func (s *sessionTrace) textSize() (n int) {
 	sets := []map[string]bool{s.destinations, s.named, s.sites, s.wished}
 	if s.within == nil {
 		sets = append(sets, s.arrivals.awaited, s.arrivals.servers)
+		for _, a := range s.accounts {
+			for key := range a.spent {
+				n += len(key)
+			}
+			for key := range a.paid {
+				n += len(key)
+			}
+		}
 	}
 	for _, set := range sets {
 		for text := range set {
@@ -254,14 +268,6 @@ func (s *sessionTrace) textSize() (n int) {
 	}
 	for of, id := range s.directory.ids {
 		n += len(of.server) + len(of.text) + len(id)
-	}
-	for _, a := range s.counted() {
-		for key := range a.spent {
-			n += len(key)
-		}
-		for key := range a.paid {
-			n += len(key)
-		}
 	}
 	for uri := range s.origins.All() {
 		n += len(uri)

@@ -46,9 +46,9 @@ func NewMemory(opts MemoryOptions) *Memory {
 	return &Memory{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
 }
 
-// Beside returns a memory that has the conversations in common with this one of whose session keys shares says so: what
-// came to one such memory makes the decisions by others stricter, never less strict. The answer for a key must never
-// change.
+// Beside returns a memory that has the conversations in common with this one of whose session keys shares says so:
+// words, calls and results in one such memory make the decisions by others stricter, never less strict. The answer for
+// a key must never change.
 func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory {
 	beside := NewMemory(own)
 	beside.common, beside.shares = m, shares

@@ -149,7 +149,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	s := t.sessions.of(c.Session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	index, complete := s.corpus.read(), s.complete()
+	index, complete := s.corpus.read(), s.heard == nil || s.heard.read().Complete() // of all traces
 	if s.doubted || !complete {
 		index.Doubt()
 	}
@@ -243,8 +243,10 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 				kinds := provenance.Untrusted | v.From&provenance.Private // which passing it on does not end
 				source := provenance.Source{URI: c.URI + sentAlong, Kinds: kinds}
 				s.corpus.read().Add(source, v.Text)
-				text, _ := json.Marshal(v.Text) // of a text, which has no error
-				s.tell(source, text)
+				if s.heard != nil {
+					text, _ := json.Marshal(v.Text) // of a text, which has no error
+					s.tell(source, text)
+				}
 			}
 		}
 	})
@@ -285,7 +287,9 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, Listed{Tool: c.Name, Untrusted: source.Kinds&provenance.Untrusted != 0}, directory)
 		s.corpus.add(source, answer, !l.Private)
-		s.tell(source, answer)
+		if s.heard != nil { // else every call would pass one function more
+			s.tell(source, answer)
+		}
 	})
 	select {
 	case t.sessions.behind <- s:
