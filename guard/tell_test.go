@@ -90,10 +90,10 @@ func TestProbesTellWhatIsSpent(t *testing.T) {
 	})
 }
 
-var chosen = maphash.MakeSeed()
+var chances = maphash.MakeSeed()
 
 // choose returns a number that goes by a text.
-func choose(text string) int { return int(maphash.String(chosen, text) >> 1) }
+func choose(text string) int { return int(maphash.String(chances, text) >> 1) }
 
 // No agent is told more than MaxLooked bits by expansions, whatever they end in; what it needs no telling goes on.
 func TestProbesEnd(t *testing.T) {

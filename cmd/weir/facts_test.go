@@ -67,7 +67,7 @@ func TestFactsInEveryProcess(t *testing.T) {
 // newFactsWrapper returns a host with the policy, and a configuration with it.
 func newFactsWrapper(t *testing.T) (w *wrapper, config string) {
 	t.Helper()
-	w = newWrapper(t)
+	w = newWrapper(t, wordsPolicy)
 	config = filepath.Join(w.home, "weir.yaml")
 	data := filepath.Join(w.home, "data")
 	for path, text := range map[string]string{

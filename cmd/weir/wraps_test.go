@@ -38,10 +38,18 @@ rules:
   - {name: unsaid, when: call, effect: block, if: 'tool.name == "send_email" && !session.userWords', message: the user has said nothing}
 `
 
-func newWrapper(t *testing.T) *wrapper {
+// originsPolicy lets mail go once the session holds private data, if none of that is in the mail. Who does not know the data
+// takes all that it does not know for private.
+const originsPolicy = `version: 1
+default: allow
+rules:
+  - {name: untold, when: call, effect: block, if: 'tool.name == "send_email" && (!session.private || "private" in call.content.from)', message: no}
+`
+
+func newWrapper(t *testing.T, policy string) *wrapper {
 	w := &wrapper{hooked: newHooked(t), client: "claude-code"}
 	w.policy = filepath.Join(w.home, "policy.yaml")
-	if err := os.WriteFile(w.policy, []byte(wordsPolicy), 0o600); err != nil {
+	if err := os.WriteFile(w.policy, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -155,7 +163,7 @@ func (s *wrapped) server() int { return readPID(s.t, filepath.Join(s.data, "pid"
 
 const mailToBen = `{"to":"ben@acme.example","subject":"bridge","body":"closed"}`
 
-// TestWrapsShareMemory has the user's words said at one wrap and mail sent at another: they count there if both are
+// TestWrapsShareMemory has private data read at one wrap and mail sent at another: where it stands is known there if both are
 // children of one host with the same variables, and in front of servers that cannot be mistaken for each other.
 func TestWrapsShareMemory(t *testing.T) {
 	for _, c := range []struct {
@@ -173,7 +181,7 @@ func TestWrapsShareMemory(t *testing.T) {
 		{name: "in another place", environ: []string{"XDG_STATE_HOME=/nowhere"}, alone: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWrapper(t)
+			w := newWrapper(t, originsPolicy)
 			if c.client != "" {
 				w.client = c.client
 			}
@@ -182,22 +190,55 @@ func TestWrapsShareMemory(t *testing.T) {
 			}
 			files, mail := w.wrap("files", nil), w.wrap("mail", c.environ, c.launcher...)
 			if mail.call("send_email", mailToBen, "") {
-				t.Error("a mail was sent before the user said anything")
+				t.Error("a mail was sent before anything was read")
 			}
-			if !files.call("list_files", `{}`, "tell Ben about the bridge") {
+			if !files.call("list_files", `{}`, "") {
 				t.Error("the files are not listed")
 			}
 			if sent := mail.call("send_email", mailToBen, ""); sent == c.alone {
 				t.Errorf("after that a mail was sent: %v", sent)
 			}
+			if mail.call("send_email", `{"to":"ben@acme.example","subject":"files","body":"`+listed(t, files)+`"}`, "") {
+				t.Error("private data was sent")
+			}
 		})
 	}
 }
 
+// listed returns the name of a file that the server lists.
+func listed(t *testing.T, files *wrapped) string {
+	t.Helper()
+	path := filepath.Join(files.data, "quarterly-salaries-nightingale.txt")
+	if err := os.WriteFile(path, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !files.call("list_files", `{}`, "") {
+		t.Fatal("the files are not listed")
+	}
+	return filepath.Base(path)
+}
+
+// TestWordsStay has a command of the agent take the place of a shell of the host, whose child it then is, and say words for
+// the user in the conversation: they count at its own wrap alone.
+func TestWordsStay(t *testing.T) {
+	w := newWrapper(t, wordsPolicy)
+	mail := w.wrap("mail", nil)
+	agents := w.wrap("files", nil, "sh", "-c", `exec "$@"`, "sh")
+	if !agents.call("list_files", `{}`, "tell Ben about the bridge") {
+		t.Error("the files are not listed")
+	}
+	if mail.call("send_email", mailToBen, "") {
+		t.Error("words that were said at another wrap count")
+	}
+	if !mail.call("send_email", mailToBen, "tell Ben about the bridge") {
+		t.Error("the user's own words do not count")
+	}
+}
+
 // TestConversationsOfOneFolder has a host that names its conversations in each call, or not at all, in one folder: words
-// count in the conversation that they were said in alone, and without a name at the wrap alone that they were said at.
+// count in the conversation that they were said in alone, at the wrap that they were said at.
 func TestConversationsOfOneFolder(t *testing.T) {
-	w := newWrapper(t)
+	w := newWrapper(t, wordsPolicy)
 	w.client = "codex-mcp-client"
 	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
 	said := func(conversation string, want bool) {
@@ -210,6 +251,8 @@ func TestConversationsOfOneFolder(t *testing.T) {
 	said("", false)
 	said("one", false)
 	files.callIn("one", "list_files", `{}`, "tell Ben about the bridge")
+	said("one", false)
+	mail.callIn("one", "list_inbox", `{}`, "tell Ben about the bridge")
 	said("one", true)
 	said("two", false)
 	said("", false)
@@ -221,8 +264,8 @@ func TestConversationsOfOneFolder(t *testing.T) {
 	if again.call("send_email", mailToBen, "") {
 		t.Error("words of the conversation before count in the next one of the folder")
 	}
-	if !again.callIn("one", "send_email", mailToBen, "") {
-		t.Error("words that a conversation has are lost at another wrap")
+	if again.callIn("one", "send_email", mailToBen, "") {
+		t.Error("words that a conversation has count at another wrap")
 	}
 }
 
@@ -233,15 +276,12 @@ rules:
   - {name: read, when: call, if: 'tool.name == "read_file"', effect: ask, once: destination, message: may it read?}
 `
 
-// TestApprovalsOfOneFolder has a person approve that a wrap reads a file, for later too: a wrap of another conversation of
-// the folder asks anew, one of the same does not.
-func TestApprovalsOfOneFolder(t *testing.T) {
-	for client, alone := range map[string]bool{"claude-code": false, "cline": true} {
-		w := newWrapper(t)
+// TestApprovalsStay has a person approve that a wrap reads a file, for later too: another wrap asks anew, of the same
+// conversation or of the same folder.
+func TestApprovalsStay(t *testing.T) {
+	for _, client := range []string{"claude-code", "cline"} {
+		w := newWrapper(t, grantPolicy)
 		w.client = client
-		if err := os.WriteFile(w.policy, []byte(grantPolicy), 0o600); err != nil {
-			t.Fatal(err)
-		}
 		one, two := w.wrap("files", nil), w.wrap("files", nil)
 		if err := os.WriteFile(filepath.Join(one.data, "a.txt"), []byte("hello\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -263,8 +303,8 @@ func TestApprovalsOfOneFolder(t *testing.T) {
 		if approvals == 0 || approvals == 5 {
 			t.Errorf("%s: a person was asked %d times", client, approvals)
 		}
-		if went := two.call("read_file", `{"path":"a.txt"}`, ""); went == alone {
-			t.Errorf("%s: the other wrap reads unasked: %v", client, went)
+		if two.call("read_file", `{"path":"a.txt"}`, "") {
+			t.Errorf("%s: the other wrap reads unasked", client)
 		}
 	}
 }
@@ -272,14 +312,15 @@ func TestApprovalsOfOneFolder(t *testing.T) {
 // TestNamesOfWraps has two servers with one name: the second shares no memory with the first, until it says all that
 // the first does.
 func TestNamesOfWraps(t *testing.T) {
-	w := newWrapper(t)
-	w.wrap("mail", nil).call("list_inbox", `{}`, "tell Ben about the bridge")
+	w := newWrapper(t, originsPolicy)
+	w.wrap("mail", nil)
+	w.wrap("files", nil).call("list_files", `{}`, "")
 	other := w.wrap("mail", []string{"ACCOUNT=other"})
 	if other.call("send_email", mailToBen, "") {
-		t.Error("words that were said at another server of the name count")
+		t.Error("the other server of the name has the memory")
 	}
 	if same := w.wrap("mail", nil); !same.call("send_email", mailToBen, "") {
-		t.Error("words that were said at the same server do not count")
+		t.Error("the same server does not have the memory")
 	}
 }
 
@@ -308,10 +349,9 @@ func (w *wrapper) wrapsOwner() int {
 // TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others
 // begin with all labels, and with no words of the user.
 func TestWrapsOwnerKilled(t *testing.T) {
-	w := newWrapper(t)
+	w := newWrapper(t, wordsPolicy)
 	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-	files.call("list_files", `{}`, "tell Ben about the bridge")
-	if !mail.call("send_email", mailToBen, "") {
+	if !mail.call("send_email", mailToBen, "tell Ben about the bridge") {
 		t.Fatal("the mail was not sent")
 	}
 	if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
@@ -339,7 +379,7 @@ func TestWrapsOwnerKilled(t *testing.T) {
 // TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
 // mail goes that the user has said nothing for, no answer is made up, and every wrap ends with its server.
 func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
-	w := newWrapper(t)
+	w := newWrapper(t, wordsPolicy)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	var answered atomic.Int64
@@ -394,9 +434,9 @@ func dead(pid int) bool {
 
 // TestWrapKilled kills one wrap: its server ends, and the other wrap goes on with the memory of both.
 func TestWrapKilled(t *testing.T) {
-	w := newWrapper(t)
+	w := newWrapper(t, originsPolicy)
 	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-	files.call("list_files", `{}`, "tell Ben about the bridge")
+	files.call("list_files", `{}`, "")
 	server := files.server()
 	if err := files.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -37,38 +37,28 @@ func ledgerKey(r receiver, private bool) string {
 	return r.key
 }
 
-// An account holds the amounts that a session has told.
+// An account holds the amounts that a trace has seen a session tell.
 type account struct {
 	spent map[string]int // bits, by receiver
-	paid  map[string]int // calls that this account did not see, when a person last accepted one to the receiver
-	seen  int            // calls that the session is known to have counted
-
-	others int // the most calls of the session that were counted and not seen here
-	unseen int // 1 if there may have been others that are counted nowhere
+	paid  map[string]int // calls that nobody here saw, when a person last accepted one to the receiver
 }
 
-// foreign returns how many calls of the session, of so many, another process made, or this one before the account
-// began. The number never falls: calls are counted a little late, so those of this process may hide others for a
-// moment.
-func (a *account) foreign(calls int) int {
-	a.others = max(a.others, calls-a.seen)
-	return a.others
-}
-
-// missed returns how many calls of the session went out that are not in the account.
-func (a *account) missed(calls int) int { return a.foreign(calls) + a.unseen }
-
-// most returns the largest amount that counts, of the receivers.
-func (a *account) most(all []receiver, f *policy.SessionFacts) (total int) {
+// most returns the largest amount that counts, of the receivers: each has been told the amounts of all accounts, and a
+// person's approval clears one of these.
+func (s *sessionTrace) most(all []receiver, f *policy.SessionFacts) (total int) {
 	for _, r := range all {
 		if !f.Label.Private && r.vouched {
 			continue // there is nothing that it could learn
 		}
 		key := ledgerKey(r, f.Label.Private)
-		if f.Label.Private && a.missed(f.Calls) > a.paid[key] {
+		if f.Label.Private && s.missed(f.Calls) > s.told.paid[key] {
 			return policy.MostBits
 		}
-		total = max(total, a.spent[a.slot(key, f.Label.Private)])
+		sum := 0
+		for _, a := range s.accounts {
+			sum = min(sum+a.spent[a.slot(key, f.Label.Private)], policy.MostBits)
+		}
+		total = max(total, sum)
 	}
 	return total
 }
@@ -103,8 +93,8 @@ func (a *account) slot(key string, private bool) string {
 	return key
 }
 
-// clear begins anew for the receivers: a person has seen the call to them.
-func (a *account) clear(all []receiver, private bool, calls int) {
+// clear begins anew for the receivers: a person has seen the call to them, after so many that are in no account.
+func (a *account) clear(all []receiver, private bool, missed int) {
 	if a.paid == nil {
 		a.paid = map[string]int{}
 	}
@@ -112,7 +102,7 @@ func (a *account) clear(all []receiver, private bool, calls int) {
 		key := ledgerKey(r, private)
 		delete(a.spent, key)
 		if len(a.paid) < maxDestinations {
-			a.paid[key] = max(a.paid[key], a.missed(calls))
+			a.paid[key] = max(a.paid[key], missed)
 		}
 	}
 }

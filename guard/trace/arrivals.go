@@ -10,28 +10,6 @@ type arrivals struct {
 	servers   map[string]bool // that returned credentials
 	elsewhere bool            // some credentials came from a source that is not known
 	awaited   map[string]bool // calls whose answers the agent may have seen and the trace has not
-
-	origins label.Set[string] // of all data, as labels attribute it
-}
-
-// add notes the data of a label that raises the session. The server is that of a result; "" is a source that is not
-// known.
-func (a *arrivals) add(l label.Label, server string, indexed bool) {
-	a.private = a.private || l.Private && indexed
-	a.missed = a.missed || l.Private && !indexed
-	if a.origins.Len()+l.Attribution.Len() <= maxDestinations {
-		a.origins = a.origins.Union(l.Attribution)
-	}
-	switch {
-	case !l.Sensitivity.Has(label.Credentials):
-	case server == "":
-		a.elsewhere = true
-	default:
-		if a.servers == nil {
-			a.servers = map[string]bool{}
-		}
-		a.servers[server] = true
-	}
 }
 
 // begin notes the data in the label of the session that nothing here has brought.

@@ -16,7 +16,7 @@ import (
 )
 
 func newMeter() *meter {
-	return &meter{t: &callTracer{session: newSessionTrace(session.Ref{}), facts: &policy.Facts{}, known: map[string]Value{}}}
+	return &meter{t: &callTracer{session: newSessionTrace(session.Ref{}, nil), facts: &policy.Facts{}, known: map[string]Value{}}}
 }
 
 // share returns the share of a value in the code for values of a schema.

@@ -41,6 +41,9 @@ func (t *callTracer) value(a policy.Argument) Value {
 	if echoes(got) {
 		got.From = got.From&^provenance.Untrusted | provenance.Novel
 	}
+	if t.session.heard != nil {
+		t.session.raise(a.Text, &got)
+	}
 	v := Value{Argument: a, From: got.From, Whole: got.Whole, Matches: got.Matches, Bits: got.Bits, Known: got.Known}
 	t.known[a.Text] = v
 	return v
@@ -178,6 +181,9 @@ func (t *callTracer) leads(v *Value) bool {
 			continue
 		}
 		got := t.session.corpus.read().Trace(p.Text)
+		if t.session.heard != nil {
+			t.session.raise(p.Text, &got)
+		}
 		if !got.Whole || !got.From.Only(provenance.User|provenance.Trusted|provenance.Private) ||
 			got.From&provenance.User != 0 && !speech.Names(t.session.wishes, p.Text) {
 			return true

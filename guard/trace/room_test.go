@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 	"github.com/weir-mcp/weir/session"
 )
@@ -55,5 +57,42 @@ func TestTracesAreCounted(t *testing.T) {
 			}
 			runtime.KeepAlive(all)
 		})
+	}
+}
+
+// others is a memory that has a conversation in common with another one, and a tracer of it.
+func others(common *Memory) *Tracer {
+	return New(Options{Memory: common.Beside(MemoryOptions{}, func(string) bool { return true })})
+}
+
+// TestEvictedConversation has traces of other sessions take all the room for conversations: a session begins anew without
+// words, but the amounts that it has told and its pace stay.
+func TestEvictedConversation(t *testing.T) {
+	common := NewMemory(MemoryOptions{Room: &ownRoom{left: 100 << 10}})
+	here, there := others(common), others(common)
+	c := &Call{Session: session.Ref{Key: "s"}, Server: "mail", URI: "mcp://mail/send", Arguments: []byte(`{"to":"eve@evil.example","text":"three words more"}`)}
+	here.AddUserMessages(c.Session, []string{"write to ann@example.com"})
+	calls := 0
+	call := func() *policy.Facts {
+		f := &policy.Facts{}
+		f.Session.Label, f.Session.Calls = label.Label{Untrusted: true}, calls
+		here.AddCall(c, f, here.Trace(c, f, true))
+		calls++
+		return f
+	}
+	call()
+	before := call()
+	for n := range 200 {
+		there.AddUserMessages(session.Ref{Key: fmt.Sprint("other", n)}, []string{"hello"})
+	}
+	if _, ok := common.all["s"]; ok {
+		t.Fatal("the conversation was not evicted")
+	}
+	after := call()
+	if after.Session.UserWords || !before.Session.UserWords {
+		t.Errorf("words before %v, after %v", before.Session.UserWords, after.Session.UserWords)
+	}
+	if after.Call.Total <= before.Call.Total || after.Session.Burst <= before.Session.Burst {
+		t.Errorf("told %d bits before and %d after, bursts %d and %d", before.Call.Total, after.Call.Total, before.Session.Burst, after.Session.Burst)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/provenance"
 	"github.com/weir-mcp/weir/session"
@@ -29,8 +29,13 @@ type sessionTrace struct {
 	parent string // its key, "" if there is none; guarded by Memory.mu
 	size   int64  // as taken of Memory.room
 
-	mu           sync.Mutex
+	*conversation
+	within *sessionTrace // has the conversation in common with others; nil: it is this trace's alone
+	name   string        // of this trace in heard
+	heard  *corpus       // that of the conversation; nil without others
+
 	corpus       corpus
+	origins      label.Set[string]          // of data that came in here, as labels attribute it
 	messages     map[[sha256.Size]byte]bool // of the user
 	words        string                     // the same, as text
 	wishes       []string                   // the parts of it that say what to do
@@ -40,55 +45,35 @@ type sessionTrace struct {
 	sites        map[string]bool // hosts in the wishes, and those that requests went to
 	wished       map[string]bool // hosts of those alone
 	directory    directory
-	told         account
-	pace
-	grants   grants
-	arrivals arrivals
-	entries  int // as counted in texts
-	texts    int // bytes in maps
-
-	traced    bool // a call of it was traced
-	untrusted bool // untrusted data entered the session here
+	told         *account
+	grants       grants
+	entries      int // as counted in texts
+	texts        int // bytes in maps
 }
 
-// A pace is how many calls went out.
-type pace struct {
-	sent        int
-	calls, acts times // of the last minute; the acts changed or sent something with untrusted content about
-	reached     int   // new destinations since the session has held untrusted content
-
-	looked bool // others is known
-	others int  // calls of other processes, as of the last look
-}
-
-// times are those of the last calls, up to maxRecent.
-type times []time.Time
-
-// since returns how many there were in the time called recent.
-func (m times) since(now time.Time) (n int) {
-	for _, at := range m {
-		if now.Sub(at) < recent {
-			n++
-		}
-	}
-	return n
-}
-
-func newSessionTrace(ref session.Ref) *sessionTrace {
-	return &sessionTrace{
-		key: ref.Key, parent: ref.Parent,
+// newSessionTrace returns a trace that has its conversation in common with the one within; nil for none.
+func newSessionTrace(ref session.Ref, within *sessionTrace) *sessionTrace {
+	s := &sessionTrace{
+		key: ref.Key, parent: ref.Parent, within: within, told: new(account), conversation: new(conversation),
 		corpus:   corpus{index: provenance.New(provenance.Options{})},
 		messages: map[[sha256.Size]byte]bool{}, destinations: map[string]bool{},
 		named: map[string]bool{}, wished: map[string]bool{}, sites: map[string]bool{},
 		grants: grants{}, directory: directory{names: map[thing]Listed{}, ids: map[thing]string{}},
 	}
+	if within != nil {
+		s.conversation = within.conversation
+		s.join(s)
+	} else {
+		s.accounts, s.joined = []*account{s.told}, 1
+	}
+	return s
 }
 
 // distrust has the index trust no text that may be untrusted text come back, if the session was, or may have been,
 // given such text and passed it on elsewhere: before this trace began, in another process, in a session below or above
 // it.
 func (s *sessionTrace) distrust(f *policy.SessionFacts) {
-	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.told.foreign(f.Calls) > 0) {
+	if f.Label.Untrusted && (!s.traced || !s.untrusted || s.foreign(f.Calls) > 0) {
 		s.corpus.read().Doubt()
 	}
 	s.traced = true
@@ -166,18 +151,18 @@ func isTemplate(text, place string) bool {
 // whole reports whether all data of the session entered it here: no other process made a call of it or brought data, in
 // the session or in one below, and none was there before.
 func (s *sessionTrace) whole(f *policy.SessionFacts) bool {
-	return s.told.foreign(f.Calls) == 0 && s.arrivals.origins.Contains(f.Label.Attribution)
+	return s.foreign(f.Calls) == 0 && s.origins.Contains(f.Label.Attribution)
 }
 
 // describe fills in the facts of the session. Of calls that other processes made nothing is known but their number: each
 // may have carried something out, since the last look at this moment.
 func (s *sessionTrace) describe(f *policy.SessionFacts, now time.Time) {
-	others := s.told.foreign(f.Calls)
-	f.Calls = max(f.Calls, s.told.seen+others) // calls of this process may be counted in the store a little later
-	if n := min(others-s.others, maxRecent); s.looked && n > 0 {
+	others := s.foreign(f.Calls)
+	f.Calls = max(f.Calls, s.seen+others) // calls of this process may be counted in the store a little later
+	if n := min(others-s.foreigns, maxRecent); s.looked && n > 0 {
 		s.calls = append(s.calls[max(0, len(s.calls)+n-maxRecent):], slices.Repeat(times{now}, n)...)
 	}
-	s.looked, s.others = true, others
+	s.looked, s.foreigns = true, others
 	f.Sent = s.sent + others
 	f.UserWords = s.words != ""
 	if !s.lastMessage.IsZero() {
@@ -229,26 +214,51 @@ const (
 
 // memory returns about how many bytes the trace has. The lock must be held.
 func (s *sessionTrace) memory() int64 {
-	entries := len(s.wishes) + len(s.messages) + len(s.grants) + len(s.arrivals.servers) +
-		len(s.arrivals.awaited) + len(s.told.spent) + len(s.told.paid) +
-		s.arrivals.origins.Len() + len(s.destinations) + len(s.named) + len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+	entries := len(s.wishes) + len(s.messages) + len(s.grants) + s.origins.Len() + len(s.destinations) + len(s.named) +
+		len(s.sites) + len(s.wished) + len(s.directory.names) + len(s.directory.ids)
+	corpora := [2]*corpus{&s.corpus}
+	if s.within == nil { // else that trace counts them
+		entries += len(s.arrivals.servers) + len(s.arrivals.awaited)
+		for _, a := range s.accounts {
+			entries += len(a.spent) + len(a.paid)
+		}
+		corpora[1] = s.heard
+	}
 	if entries != s.entries { // else they are the same: none is taken out but with another put in
 		s.entries, s.texts = entries, s.textSize()
 	}
-	c := &s.corpus
-	if c.taking.TryLock() { // else who takes in a document has it counted
-		c.taken = int64(c.index.Size())
-		for _, list := range c.listed {
-			c.taken += int64(len(list) * (entrySize + longestPage))
+	n := int64(ownSize + entries*entrySize + s.texts + 2*len(s.words) + len(s.key))
+	for _, c := range corpora {
+		if c == nil {
+			break
 		}
-		c.taking.Unlock()
+		if c.taking.TryLock() { // else who takes in a document has it counted
+			c.taken = int64(c.index.Size())
+			for _, list := range c.listed {
+				c.taken += int64(len(list) * (entrySize + longestPage))
+			}
+			c.taking.Unlock()
+		}
+		n += c.taken + c.bytes.Load()
 	}
-	return c.taken + c.bytes.Load() + int64(ownSize+entries*entrySize+s.texts+2*len(s.words)+len(s.key))
+	return n
 }
 
 // textSize adds up the texts in maps.
 func (s *sessionTrace) textSize() (n int) {
-	for _, set := range []map[string]bool{s.arrivals.awaited, s.destinations, s.named, s.sites, s.wished, s.arrivals.servers} {
+	sets := []map[string]bool{s.destinations, s.named, s.sites, s.wished}
+	if s.within == nil {
+		sets = append(sets, s.arrivals.awaited, s.arrivals.servers)
+		for _, a := range s.accounts {
+			for key := range a.spent {
+				n += len(key)
+			}
+			for key := range a.paid {
+				n += len(key)
+			}
+		}
+	}
+	for _, set := range sets {
 		for text := range set {
 			n += len(text)
 		}
@@ -259,12 +269,7 @@ func (s *sessionTrace) textSize() (n int) {
 	for of, id := range s.directory.ids {
 		n += len(of.server) + len(of.text) + len(id)
 	}
-	for _, amounts := range []map[string]int{s.told.spent, s.told.paid} {
-		for key := range amounts {
-			n += len(key)
-		}
-	}
-	for uri := range s.arrivals.origins.All() {
+	for uri := range s.origins.All() {
 		n += len(uri)
 	}
 	for scope, g := range s.grants {

@@ -11,7 +11,7 @@ import (
 // defaultRoom is the room of all sessions together, in bytes. The process has twice that, with garbage to be collected.
 const defaultRoom = 32 << 20
 
-// A Memory is all that tracers remember of agent sessions, which those of several guards may share. The session that
+// A Memory is all that tracers remember of agent sessions. The session that
 // was used the longest ago is evicted first. Make one with [NewMemory].
 type Memory struct {
 	trusted string // text that is trusted in every session
@@ -24,7 +24,7 @@ type Memory struct {
 	all   map[string]*list.Element // of *sessionTrace, by session key
 	order list.List                // the one used last in front
 
-	common *Memory           // of the sessions of which shares says so; nil if there are none
+	common *Memory           // of the conversations of which shares says so; nil if there are none
 	shares func(string) bool // by session key
 }
 
@@ -46,41 +46,42 @@ func NewMemory(opts MemoryOptions) *Memory {
 	return &Memory{room: opts.Room, trusted: opts.TrustText, now: opts.Now, behind: make(chan *sessionTrace, maxBehind)}
 }
 
-// Beside returns a memory that has the sessions in common with this one of whose keys shares says so, and all others
-// for itself. The answer for a key must never change.
+// Beside returns a memory that has the conversations in common with this one of whose session keys shares says so:
+// words, calls and results in one such memory make the decisions by others stricter, never less strict. The answer for
+// a key must never change.
 func (m *Memory) Beside(own MemoryOptions, shares func(key string) bool) *Memory {
 	beside := NewMemory(own)
 	beside.common, beside.shares = m, shares
 	return beside
 }
 
-// with returns the memory that has the session with a key.
-func (m *Memory) with(key string) *Memory {
-	for m.common != nil && m.shares(key) {
-		m = m.common
-	}
-	return m
-}
-
 // of returns the trace of a session.
 func (m *Memory) of(ref session.Ref) *sessionTrace {
-	if m.common != nil { // else every call would pass one function more
-		m = m.with(ref.Key)
+	var within, before *sessionTrace
+	if m.common != nil && m.shares(ref.Key) {
+		within = m.common.of(ref)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.all[ref.Key]; ok {
-		m.order.MoveToFront(e)
 		s := e.Value.(*sessionTrace)
-		if s.parent == "" {
-			s.parent = ref.Parent
+		if s.within == within {
+			m.order.MoveToFront(e)
+			if s.parent == "" {
+				s.parent = ref.Parent
+			}
+			return s
 		}
-		return s
+		m.drop(e) // the conversation was evicted, maybe because others needed room
+		before = s
 	}
 	if m.all == nil {
 		m.all = map[string]*list.Element{}
 	}
-	s := newSessionTrace(ref)
+	s := newSessionTrace(ref, within)
+	if before != nil {
+		s.follow(before)
+	}
 	if m.trusted != "" {
 		s.addUserMessage(m.trusted, m.now())
 	}
@@ -105,18 +106,23 @@ func (m *Memory) account(s *sessionTrace, size int64) {
 		if last == nil || last.Value.(*sessionTrace) == s {
 			return
 		}
-		old := m.order.Remove(last).(*sessionTrace)
-		delete(m.all, old.key)
-		m.room.Shrink(old.size)
+		m.drop(last)
 		m.room.Evicted()
 	}
 	s.size = size
 }
 
+// drop forgets a trace. The lock must be held.
+func (m *Memory) drop(e *list.Element) {
+	old := m.order.Remove(e).(*sessionTrace)
+	delete(m.all, old.key)
+	m.room.Shrink(old.size)
+}
+
 // change calls f with the trace locked, and counts its memory afterwards. Other sessions do not wait for it.
 func (m *Memory) change(s *sessionTrace, f func()) {
-	if m.common != nil {
-		m = m.with(s.key)
+	if s.within != nil {
+		defer m.common.change(s.within, func() {})
 	}
 	s.mu.Lock()
 	f()
@@ -136,20 +142,32 @@ const maxBehind = 256
 func (m *Memory) above(ref session.Ref, f func(*sessionTrace)) {
 	const deepest = 64
 	for key, n := ref.Parent, 0; key != "" && n < deepest; n++ {
-		in := m.with(key)
-		in.mu.Lock()
-		e, ok := in.all[key]
-		if !ok {
-			in.mu.Unlock()
+		s, parent := m.known(key)
+		if s == nil {
 			return
 		}
-		s := e.Value.(*sessionTrace)
-		key = s.parent
-		in.mu.Unlock()
+		key = parent
 		s.mu.Lock()
 		f(s)
 		s.mu.Unlock()
 	}
+}
+
+// known returns the trace of a session and the key of its parent, if there is one here or in common.
+func (m *Memory) known(key string) (s *sessionTrace, parent string) {
+	if m.common != nil && m.shares(key) {
+		if s, parent = m.common.known(key); s != nil {
+			s = m.of(session.Ref{Key: key, Parent: parent})
+		}
+		return s, parent
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.all[key]; ok {
+		s = e.Value.(*sessionTrace)
+		parent = s.parent
+	}
+	return s, parent
 }
 
 // begin makes sure that there is a trace of a session above another one. If late, the session below has much to tell
@@ -159,17 +177,13 @@ func (m *Memory) begin(ref session.Ref, late bool) {
 	if ref.Key == "" {
 		return
 	}
-	in := m.with(ref.Key)
-	in.mu.Lock()
-	_, ok := in.all[ref.Key]
-	in.mu.Unlock()
-	if ok {
+	if s, _ := m.known(ref.Key); s != nil {
 		return
 	}
 	s := m.of(ref)
 	if late {
 		s.mu.Lock()
-		s.told.unseen = 1
+		s.unseen = 1
 		s.mu.Unlock()
 	}
 }

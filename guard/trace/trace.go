@@ -92,7 +92,7 @@ func (t *Tracer) Work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case s := <-t.sessions.behind:
-			for ctx.Err() == nil && s.corpus.takeOne() {
+			for ctx.Err() == nil && s.takeOne() {
 				t.sessions.change(s, func() {}) // counts its memory
 			}
 		}
@@ -140,7 +140,7 @@ func (t *Tracer) begin(c *Call, f *policy.Facts) (others bool) {
 	defer s.mu.Unlock()
 	s.describe(&f.Session, t.sessions.now())
 	s.distrust(&f.Session)
-	s.told.foreign(f.Session.Calls) // noted now: the excess may be gone when a later call asks
+	s.foreign(f.Session.Calls) // noted now: the excess may be gone when a later call asks
 	return others
 }
 
@@ -149,7 +149,10 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	s := t.sessions.of(c.Session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	index := s.corpus.read()
+	index, complete := s.corpus.read(), s.heard == nil || s.heard.read().Complete() // of all traces
+	if s.doubted || !complete {
+		index.Doubt()
+	}
 	all, cut := scalars(c.Arguments, c.UndeclaredNames)
 	if c.UndeclaredParams != nil {
 		beyond, more := scalars(c.UndeclaredParams, nil)
@@ -161,7 +164,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 		domains: t.domains, me: t.me, readership: t.readers,
 	}
 	ct.missed = f.Session.Label.Private && (s.arrivals.missed || len(s.arrivals.awaited) > 0 ||
-		!index.Complete() || s.told.foreign(f.Session.Calls) > 0)
+		!index.Complete() || !complete || s.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
 		found.Values = append(found.Values, ct.value(a))
 	}
@@ -225,25 +228,30 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 			s.addCall(f, t.sessions.now())
 		}
 		if !c.Inquiry && c.Shown == nil {
-			first = s.told.seen == 0
-			s.told.seen++
+			first = s.seen == 0
+			s.seen++
 		}
 		if !f.Session.Label.Untrusted {
 			return
 		}
 		if found.Cut { // values that were not looked at cannot be told again
-			s.corpus.read().Doubt()
+			s.doubt()
 		}
 		for _, v := range found.Values {
 			known := v.Whole && v.From&(provenance.Novel|provenance.User|provenance.Trusted) == 0
 			if v.From&(provenance.Untrusted|provenance.Novel) != 0 && !known && !isScalar(v.Text) {
 				kinds := provenance.Untrusted | v.From&provenance.Private // which passing it on does not end
-				s.corpus.read().Add(provenance.Source{URI: c.URI + sentAlong, Kinds: kinds}, v.Text)
+				source := provenance.Source{URI: c.URI + sentAlong, Kinds: kinds}
+				s.corpus.read().Add(source, v.Text)
+				if s.heard != nil {
+					text, _ := json.Marshal(v.Text) // of a text, which has no error
+					s.tell(source, text)
+				}
 			}
 		}
 	})
 	if f.Session.Label.Untrusted {
-		t.sessions.above(c.Session, func(s *sessionTrace) { s.corpus.read().Doubt() })
+		t.sessions.above(c.Session, (*sessionTrace).doubt)
 	}
 	return first
 }
@@ -279,6 +287,9 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 		delete(s.arrivals.awaited, c.ID)
 		s.directory.add(c.Server, Listed{Tool: c.Name, Untrusted: source.Kinds&provenance.Untrusted != 0}, directory)
 		s.corpus.add(source, answer, !l.Private)
+		if s.heard != nil { // else every call would pass one function more
+			s.tell(source, answer)
+		}
 	})
 	select {
 	case t.sessions.behind <- s:
@@ -291,9 +302,9 @@ func (t *Tracer) AddResult(c *Call, answer json.RawMessage, l label.Label, direc
 func (t *Tracer) AddLabel(ref session.Ref, l label.Label, server string) {
 	s := t.sessions.of(ref)
 	s.mu.Lock()
-	s.arrivals.add(l, server, server != "")
+	s.bring(l, server, server != "")
 	s.mu.Unlock()
-	t.sessions.above(ref, func(s *sessionTrace) { s.arrivals.add(l, server, false) })
+	t.sessions.above(ref, func(s *sessionTrace) { s.bring(l, server, false) })
 }
 
 // holdsOtherSecrets reports whether the session may hold credentials of another server than the call's. Those of the
@@ -310,7 +321,7 @@ func (t *Tracer) holdsOtherSecrets(c *Call, s *sessionTrace, f *policy.SessionFa
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrivals.begin(f.Label, s.traced)
-	return held && (others || !s.arrivals.only(c.Server) || s.told.foreign(f.Calls) > 0)
+	return held && (others || !s.arrivals.only(c.Server) || s.foreign(f.Calls) > 0)
 }
 
 // charge puts the call on the accounts of its session and of those above, if the session has read untrusted content:
@@ -338,8 +349,8 @@ func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
 			s.told.add(found.charged, private)
 			now = 0
 		}
-		total = max(total, min(s.told.most(found.to, &facts)+now, policy.MostBits))
-		over = max(over, s.told.most(found.over, &facts))
+		total = max(total, min(s.most(found.to, &facts)+now, policy.MostBits))
+		over = max(over, s.most(found.over, &facts))
 	}
 	s := t.sessions.of(c.Session)
 	t.sessions.begin(session.Ref{Key: c.Session.Parent, Principal: c.Session.Principal}, private && f.Session.Label.Untrusted)
@@ -347,7 +358,7 @@ func (t *Tracer) charge(c *Call, f *policy.Facts, found *Finding, keep bool) {
 	count(s, f.Session.Calls)
 	s.mu.Unlock()
 	// Calls that nobody saw there were seen here, or not at all.
-	t.sessions.above(c.Session, func(s *sessionTrace) { count(s, s.told.seen) })
+	t.sessions.above(c.Session, func(s *sessionTrace) { count(s, s.seen) })
 	if f.Call.Total = min(total, policy.MostBits); !f.Session.Label.Untrusted {
 		f.Call.Total = f.Call.Leak
 	} else if over > crossingBits {
@@ -360,7 +371,7 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 	private := f.Session.Label.Private
 	settle := func(s *sessionTrace, calls int) {
 		if accepted {
-			s.told.clear(found.receivers(), private, calls)
+			s.told.clear(found.receivers(), private, s.missed(calls))
 		} else {
 			s.told.sub(found.charged)
 		}
@@ -369,7 +380,7 @@ func (t *Tracer) Discharge(c *Call, f *policy.Facts, found *Finding, accepted bo
 	s.mu.Lock()
 	settle(s, f.Session.Calls)
 	s.mu.Unlock()
-	t.sessions.above(c.Session, func(s *sessionTrace) { settle(s, s.told.seen) })
+	t.sessions.above(c.Session, func(s *sessionTrace) { settle(s, s.seen) })
 }
 
 // A Scope names the circumstances that have to be the same for an approval to cover a call: Place with its destinations,

@@ -249,14 +249,14 @@ func (w *Wraps) leave() (err error) {
 	return err
 }
 
-// known reports whether the server of a wrap may share the memory: there a name stands for one server.
+// known reports whether the server of a wrap may be in the memory of others: there a name stands for one server.
 func (w *Wraps) known(env *home.Env, s *Service) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range s.Config.Servers {
 		name, is := s.Config.Servers[i].Name, standsFor(env, s.Setup, i)
 		if of, ok := w.servers[name]; ok && of != is {
-			w.Log.Warn("two servers have one name, so they share no memory", "server", name)
+			w.Log.Warn("two servers have one name, so they have no memory in common", "server", name)
 			return false
 		}
 		w.servers[name] = is

@@ -21,10 +21,11 @@ import (
 )
 
 // Key names the owner that a wrap with this parent, which hosts are, and with these variables may share: one of the
-// same program, for the children of that very process, that has exactly these variables. So neither a server nor a
-// command of an agent, which have other parents, gets into the memory of a conversation, unless the host itself is
-// made to start a wrap; and no variable of one project counts in another. There is no key for the children of the
-// first process, which orphans are too.
+// same program, for the children of that very process, that has exactly these variables: no variable of one project
+// counts in another. A parent is no proof of being started as a server of the host: a command of an agent that takes
+// the place of a shell is a child of the host too, and so is the server of a repository's configuration. So what one
+// wrap tells must lower nothing for another one, see guard.Memory. There is no key for the children of the first
+// process, which orphans are too.
 func Key(build owner.Build, parent int, inherited []string) (string, error) {
 	if parent <= 1 {
 		return "", errors.New("the parent is the first process of the system")

@@ -92,8 +92,8 @@ type Options struct {
 
 // Remembering is how agent sessions are remembered, beside their state.
 type Remembering struct {
-	Shared    *guard.Memory // with other gateways, of agent sessions whose key names one conversation; nil: nothing is
-	TrustText string        // text that counts as the user's own in every agent session; not in those that are shared
+	Shared    *guard.Memory // which other gateways are beside too, of sessions whose key names one conversation; may be nil
+	TrustText string        // text that counts as the user's own in every agent session
 }
 
 // remembering returns the memory of a gateway, in the room that it has for it. Other gateways of the process may have
