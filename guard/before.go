@@ -40,11 +40,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	r, err := g.parse(c), error(nil)
-	if len(g.contents.Detection.Sent) > 0 {
-		if r, err = outgoing(g, c); err != nil {
-			return Denied(err)
-		}
+	r, err := outgoing(g, c)
+	if err != nil {
+		return Denied(err)
 	}
 	r.canonical = newCanonical(c)
 	began := time.Now()

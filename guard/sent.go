@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -83,7 +82,7 @@ func withoutValues(d *Detection, c *Call, redacts names) (*Call, error) {
 	if sent.Params, err = withKept(clean, leaves, c.Params); err != nil {
 		return nil, err
 	}
-	sent.Arguments, sent.Written = chosen(&sent, c.Params), nil
+	sent.Arguments, sent.Written = chosen(&sent), nil
 	sent.Undeclared.Params = undeclared(c, sent.Params)
 	switch {
 	case sent.Fits != nil:
@@ -148,24 +147,15 @@ func sameSubject(c *Call, with, without json.RawMessage) bool {
 	return !c.Further || same("inputResponses")
 }
 
-// chosen returns the agent's choice in a call whose params are other than those before.
-func chosen(c *Call, before json.RawMessage) json.RawMessage {
+// chosen returns the agent's choice in a call whose params are others by now.
+func chosen(c *Call) json.RawMessage {
 	switch {
 	case c.Arguments == nil:
 		return nil
 	case c.asked:
 		return c.Reply(c.Params).Arguments
-	case bytes.Equal(c.Arguments, before):
-		return c.Params
-	case c.Method == "tools/call", c.Method == "prompts/get":
-		args, _ := rawjson.Get(c.Params, "arguments")
-		return args
-	case strings.HasPrefix(c.Method, "resources/"): // the URI, which is as before
-		return c.Arguments
-	case c.Method == "completion/complete":
-		return rawjson.Delete(rawjson.Delete(c.Params, "_meta"), "ref")
 	}
-	return rawjson.Delete(c.Params, "_meta")
+	return argumentsOf(c.Method, c.Params)
 }
 
 // undeclared returns the members of params that MCP does not have, as those that the params of a call had.

@@ -157,6 +157,7 @@ var sentRequests = []struct {
 	{"resources/subscribe", `{"uri":"http://x.test/?q=VALUE"}`, true},
 	{"notifications/x", `{"q":"VALUE"}`, false},
 	{"x/y", `{"q":["VALUE"]}`, false},
+	{"resources/x", `{"q":"VALUE","_meta":{"a":1}}`, false},
 	{guard.Elicitation, `{"action":"accept","content":{"a":"VALUE"}}`, false},
 	{guard.Sampling, `{"role":"assistant","model":"m","content":{"type":"text","text":"VALUE"}}`, false},
 	{guard.Roots, `{"roots":[{"uri":"file:///home/a","name":"VALUE"}]}`, false},
@@ -177,7 +178,7 @@ func sentCall(method, params string, trust contract.Trust, to contract.Destinati
 	case "completion/complete":
 		c.Arguments = rawjson.Delete(c.Params, "ref")
 	default:
-		c.Arguments = c.Params
+		c.Arguments = rawjson.Delete(c.Params, "_meta")
 	}
 	return c
 }

@@ -120,10 +120,13 @@ func (s *sessionTrace) addNamed(text string) {
 		if len(s.named) >= maxDestinations {
 			return
 		}
-		if p.Name != "" && !isTemplate(text, p.Text) && !isVersion(text, p) {
+		if isVersion(text, p) {
+			continue
+		}
+		if p.Name != "" && !isTemplate(text, p.Text) {
 			s.named[p.Name] = true
 		}
-		if p.Kind == address.Web && p.Host != "" && !isVersion(text, p) {
+		if p.Kind == address.Web && p.Host != "" {
 			s.sites[bare(p.Host)], s.wished[bare(p.Host)] = true, true
 		}
 	}
