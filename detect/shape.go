@@ -165,6 +165,7 @@ func (b *shaper) repeat(e *syntax.Regexp) ([][]part, error) {
 	if most < 0 {
 		most = mostRepeat
 	}
+	// A blank, a dot and a slash are sets also where they stand once: they make no longer anchor with their neighbours.
 	if sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && (most > 1 || strings.ContainsRune(" ./", sub.Rune[0])) {
 		var one set
 		one[byte(sub.Rune[0])] = true

@@ -22,7 +22,7 @@ import (
 )
 
 // A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
-// reads it, and changes it only in [Guard.Resolved] and [Guard.Before].
+// reads it; the methods that change it say so.
 type Call struct {
 	ID      string      // ties the events of the call together; unique
 	Session session.Ref // the agent session

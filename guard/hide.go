@@ -16,7 +16,7 @@ import (
 // Rules that a decision names when no rule of the policy made it.
 const (
 	RuleHidden = "weir:hidden" // the operator has results of the tool hidden, or the call used hidden values
-	RuleLooked = "weir:looked" // typed looks have told as much as they may
+	RuleLooked = "weir:looked" // the agent was told as much of hidden values as it may be
 )
 
 // MetaValue is the member of a result's _meta with the name of the value that is hidden in its place.
@@ -52,7 +52,8 @@ func (h *Hidden) family(ctx context.Context, ref session.Ref) (vault.Space, erro
 	return vault.Space{}, errors.New("reading the agent session: it has too many above it")
 }
 
-// looked returns the bits that typed looks have told, with those of the request, for a policy that goes by them.
+// looked returns the bits of hidden values that the agent was told, with those of the request, for a policy that goes by
+// them.
 func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error) {
 	if h.vault == nil || !by.looks {
 		return 0, nil
@@ -300,10 +301,10 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	return h.keep(ctx, ref, tool, asComputed(l), part)
 }
 
-// IsOriginal reports whether a hidden value is the answer of a server, as the server gave it, hidden values had no
-// part in its call, and what the call read has no label of an earlier call: neither the resources nor, since it got a
-// hidden value, the server. Only of these, and of parts of them, may an operator state a lower label: of any other,
-// the agent may have composed the text.
+// IsOriginal reports whether an agent had no part in a hidden value: a server gave it so, its call used no hidden value,
+// and nothing that the call read was written by an earlier one, by resource or by a server that got a hidden value. Only
+// of these, and of parts of them, may an operator state a lower label: of any other, the agent may have composed the
+// text.
 func IsOriginal(v *vault.Value) bool {
 	return v.Server != Own && v.Part == nil && !v.Composed && !opaque(v.Label)
 }

@@ -34,7 +34,8 @@ func (h *Hidden) Spend(ctx context.Context, ref session.Ref, bits int) error {
 	return spend(ctx, h.vault, key, bits, MaxLooked)
 }
 
-// spend counts bits in a space before they are told: it is the one place where they are held to a limit.
+// spend counts bits in a space before they are told. It is the one place from which [vault.Vault.Spend] holds them to a
+// limit.
 func spend(ctx context.Context, v *vault.Vault, key vault.Space, bits, most int) error {
 	if err := v.Spend(ctx, key, bits, most); !errors.Is(err, vault.ErrSpent) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// Requests and notifications that guard.Guarded does not name concern the connection. They go to the server made anew,
+// Requests and notifications for which guard.Guarded is false concern the connection. They go to the server made anew,
 // with nothing in which an agent could put text, and of their results the host gets nothing that the server wrote.
 
 // pass takes a request about the connection to the server.

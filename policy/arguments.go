@@ -63,7 +63,7 @@ var argumentFacts = []fact{
 			"markup and, but for a body, no separators of lines"},
 		func(f *Facts) *bool { return &f.Call.Readable }).traced(no),
 	flag(about{"call.destination.first", Open,
-		"the session has not sent anything to one of them before, but for requests that only read"},
+		"the session has not sent anything to one of them before, but for requests that only read, as far as this process, or this `weir wrap`, has seen"},
 		func(f *Facts) *bool { return &f.Call.First }).traced(yes),
 	flag(about{"call.destination.strange", Open,
 		"one of them is at a site that only an outsider can have named: it is not, as a whole, the user's or " +

@@ -9,5 +9,5 @@ const (
 	Erase      Kind = "erase"      // erases events or their captured content; Rule is how they were chosen, Message how many and why
 	Exception  Kind = "exception"  // said that a finding is none, or is one after all: Binding is the ID, Effect "accepted" or "removed"
 	Restore    Kind = "restore"    // put a backup in the place of the state
-	Show       Kind = "show"       // is shown a hidden result of Name of Server, which Message names
+	Show       Kind = "show"       // looked at a hidden result: Server and Name are its call, Message names it
 )

@@ -81,8 +81,8 @@ func (v *Vault) Told(ctx context.Context, key Space, answer json.RawMessage) err
 	return nil
 }
 
-// numbers returns the numbers and choices that looks have told of a space, as they are remembered, and whether these are all: not if one is
-// sealed for another key.
+// numbers returns the answers that are remembered of a space. They are not all if there were too many, or one is sealed
+// for another key.
 func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool, err error) {
 	if s.account.full {
 		return nil, false, nil
@@ -100,8 +100,8 @@ func (v *Vault) numbers(ctx context.Context, s *space) (known []string, all bool
 	return known, true, nil
 }
 
-// Quiet reports whether nothing was ever hidden, by a process that uses the same store and has said so, or before this
-// one began: then [Vault.Names] finds nothing.
+// Quiet reports whether the store had no values when this vault was opened, and nothing was kept or announced with Use
+// since. Then [Vault.Names] finds nothing.
 func (v *Vault) Quiet() bool { return !v.used.Load() }
 
 // Names reports whether a text holds a number or a choice that looks have told of the values of a space.

@@ -18,7 +18,7 @@ import (
 // The kinds of rows.
 const (
 	kindValue   = "value"
-	kindNumber  = "number"  // that a look told: its part is the digits
+	kindNumber  = "number"  // or choice that the agent was told: its part is the digits, or = and the choice
 	kindAccount = "account" // one of a space; it has no body
 )
 
@@ -36,9 +36,9 @@ type note struct {
 
 // An account counts for a space, for as long as there is a session.
 type account struct {
-	bits   int    // that looks have told
+	bits   int    // that the agent was told
 	given  int    // numbers of values
-	full   bool   // looks told more numbers than are kept
+	full   bool   // more numbers and choices were told than are kept
 	secret string // of the names of the space
 }
 

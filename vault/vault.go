@@ -5,8 +5,8 @@
 //	fmt.Println(kept.Handle())                                   // [[w48213]]
 //	arguments, filling, err := v.Expand(ctx, arguments, spend, vault.Space{Key: "c-1"}) // handles are replaced by parts of values
 //
-// A value belongs to a space: an agent session with those above and below it. Its name is random, so that neither an earlier conversation
-// nor text of a stranger names a value by chance. A value never changes, and goes with its space.
+// A value belongs to a space: an agent session with those above and below it. Its name comes from a secret of the space, so that neither
+// an earlier conversation nor text of a stranger names a value by chance. A value never changes, and goes with its space.
 //
 // A handle in a string of the arguments is [[NAME]], for the text of the value, or [[NAME#POINTER]], for the part of its [Value.Document]
 // to which a JSON pointer points. A string that is one handle with a pointer becomes that part, whatever its type. Handles are expanded
@@ -280,7 +280,7 @@ func (v *Vault) row(key Space, value *Value) (store.Value, error) {
 	return store.Value{ID: value.ID, Principal: key.Owner, Session: key.Key, Label: value.Label, Note: kindNumber, Body: body}, nil
 }
 
-// load returns the value of a row, without its name.
+// load returns the value of a row. The name in it does not count.
 func (v *Vault) load(ctx context.Context, row *store.Value) (Value, error) {
 	if value, ok := v.opened.get(row.ID); ok {
 		return value, nil

@@ -67,7 +67,7 @@ func (m times) since(now time.Time) (n int) {
 	return n
 }
 
-// join has a trace take part that is within another one. Texts of before are not in heard.
+// join adds a trace to its conversation. Texts that came before the second trace are not in heard.
 func (c *conversation) join(s *sessionTrace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -92,7 +92,7 @@ type Options struct {
 
 // Remembering is how agent sessions are remembered, beside their state.
 type Remembering struct {
-	Shared    *guard.Memory // which other gateways are beside too, of sessions whose key names one conversation; may be nil
+	Shared    *guard.Memory // the memory that this gateway has conversations in common with; nil: none
 	TrustText string        // text that counts as the user's own in every agent session
 }
 

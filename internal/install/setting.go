@@ -79,7 +79,7 @@ func (r *record) unset(text []byte) ([]byte, error) {
 // member returns the way to the member of a setting.
 func member(s *hosts.Setting) []string { return append(slices.Clone(s.File.List), s.Name) }
 
-// settingDiff returns the line that a setting adds.
+// settingDiff returns the line of a difference that adds or takes out a setting.
 func settingDiff(sign string, way []string) string {
 	return fmt.Sprintf("%s %s: true", sign, strings.Join(way, "."))
 }
