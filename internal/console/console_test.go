@@ -169,7 +169,7 @@ func TestHiddenValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := &site{fake: s.fake, console: c}
-	if page := elsewhere.direct(t, "/values"); !strings.Contains(page, "with the process that serves the agent") {
+	if page := elsewhere.direct(t, "/values"); !strings.Contains(page, "This console shows no hidden values") {
 		t.Error(page)
 	}
 }
