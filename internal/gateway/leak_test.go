@@ -147,8 +147,9 @@ func TestErrorsTellNothingOfValues(t *testing.T) {
 			}
 		}
 		same("a tool that is not there", h.call("nosuch", `{"a":"[[`+name+`#/pin/4711]]"}`), h.call("nosuch", `{"a":"[[`+name+`#/pin/4712]]"}`))
-		same("no part", h.call("save", `{"text":"[[`+name+`#/pin/4712]]"}`), h.call("save", `{"text":"[[w00000]]"}`),
-			h.call("save", `{"text":"`+strings.Repeat("[["+name+"#/on]]", 300)+`"}`))
+		same("no part", h.call("save", `{"text":"[[`+name+`#/pin/4712]]"}`), h.call("save", `{"text":"[[w00000]]"}`))
+		same("more handles than a call may have", h.call("save", `{"text":"`+strings.Repeat("[["+name+"#/on]]", 300)+`"}`),
+			h.call("save", `{"text":"`+strings.Repeat("[["+name+"#/pin/4712]]", 300)+`"}`))
 		resolve := func(arguments string) json.RawMessage {
 			return h.request("tools/resolve", `"name":"save","arguments":`+arguments)
 		}
