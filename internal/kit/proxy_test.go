@@ -166,7 +166,7 @@ func (p *proxy) fromServer(line []byte) {
 	case asked == nil && p.fault == "passes second answers" && string(id) != `"kit-nobody"`:
 		p.toHost(line)
 		return
-	case asked == nil && p.fault == "matches answers by order" && len(p.pending) == 1:
+	case asked == nil && p.fault == "matches answers by order" && string(id) == `"kit-nobody"` && len(p.pending) == 1:
 		m.ID = []byte(slices.Collect(maps.Keys(p.pending))[0])
 		asked = p.pending[string(m.ID)]
 	case asked == nil:
