@@ -280,6 +280,8 @@ func (g *Guard) Show(ctx context.Context, c *Call) (bool, error) {
 	}
 	switch err := g.evidence.state.Sessions().Still(ctx, p.seen); {
 	case errors.Is(err, session.ErrChanged), errors.Is(err, session.ErrNotFound): // decided on what no longer holds
+		c.shown = nil
+		g.tracer.Discharge(r.traced(), p.facts, p.found, false)
 		return false, nil
 	case err != nil:
 		return false, err

@@ -169,7 +169,8 @@ func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, through exchan
 	switch {
 	case errors.As(err, &wire):
 		resp.Error = wire
-	case err != nil:
+	case err != nil: // it may quote the server
+		c.showText()
 		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	case a.Error != nil:
 		resp.Error = wireError(a.Error)

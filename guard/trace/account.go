@@ -41,6 +41,7 @@ func ledgerKey(r receiver, private bool) string {
 type account struct {
 	spent map[string]int // bits, by receiver
 	paid  map[string]int // calls that nobody here saw, when a person last accepted one to the receiver
+	full  bool           // receivers have shared an account, for lack of room
 }
 
 // most returns the largest amount that counts, of the receivers: each has been told the amounts of all accounts, and a
@@ -69,12 +70,18 @@ func (a *account) add(amounts map[string]int, private bool) {
 		a.spent = map[string]int{}
 	}
 	for key, bits := range amounts {
-		a.spent[a.slot(key, private)] += bits
+		slot := a.slot(key, private)
+		a.full = a.full || slot != key
+		a.spent[slot] += bits
 	}
 }
 
-// sub takes amounts off again. Those of receivers without an account of their own stay.
+// sub takes amounts off again. They stay where receivers share an account: it is not known any more which of them are
+// there.
 func (a *account) sub(amounts map[string]int) {
+	if a.full {
+		return
+	}
 	for key, bits := range amounts {
 		if left := a.spent[key] - bits; left > 0 {
 			a.spent[key] = left

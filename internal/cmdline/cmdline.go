@@ -38,9 +38,10 @@ func Words(line string) (words []string, ok bool) {
 	return words, true
 }
 
-// unreadable reports whether a character is one that shells drop, end a line at, expand or run, even inside of quotes.
+// unreadable reports whether a character is one that shells or terminals drop, complete a word or end a line at, expand
+// or run, even inside of quotes.
 func unreadable(r rune) bool {
-	return r != '\t' && !unicode.IsPrint(r) || strings.ContainsRune("\\`$!", r)
+	return !unicode.IsPrint(r) || strings.ContainsRune("\\`$!", r)
 }
 
 // simple returns the words of the only command in the line.

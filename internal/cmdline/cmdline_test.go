@@ -262,3 +262,15 @@ func FuzzReadOnly(f *testing.F) {
 		}
 	})
 }
+
+// TestTabs holds that no command with a tab within is understood: a terminal completes words at it.
+func TestTabs(t *testing.T) {
+	for _, line := range []string{"cat a\t| cat", "cat a\tb", "cat 'a\tb'", "ls\t-l", "git\tstatus"} {
+		if cmdline.ReadOnly(line) {
+			t.Errorf("%q only reads", line)
+		}
+		if words, ok := cmdline.Words(line); ok {
+			t.Errorf("%q is %q", line, words)
+		}
+	}
+}

@@ -390,5 +390,6 @@ func isAlnum(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// unprintable reports whether a character is neither printable nor a blank or the end of a line.
-func unprintable(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
+// unprintable reports whether a character is neither printable nor the end of a line. A terminal into which a command
+// is typed completes words at a tab.
+func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }

@@ -49,6 +49,10 @@ type Host struct {
 	// Session is the agent session of all its conversations, for a host whose servers know neither the id nor the
 	// folder of one: Weir's entry names it, and hooks count in it. "" for others.
 	Session string
+
+	// Announced says that the host puts before the names of tools a name that their server chooses: no file tells which
+	// server a tool is of.
+	Announced bool
 }
 
 // A File is one place where a host keeps servers. A path begins with ~ for the home directory, {config} for the user's

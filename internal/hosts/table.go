@@ -29,7 +29,7 @@ var Table = []Host{
 	{ID: "claude-desktop", Name: "Claude Desktop", Files: []File{
 		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Claude/claude_desktop_config.json"},
 	}},
-	{ID: "vscode", Name: "VS Code", Entry: stdio, Files: []File{
+	{ID: "vscode", Name: "VS Code", Entry: stdio, Announced: true, Files: []File{
 		{Scope: User, Format: JSONC, List: []string{"servers"}, Path: "{config}/Code/User/mcp.json"},
 		{Scope: Project, Format: JSONC, List: []string{"servers"}, Path: ".vscode/mcp.json"},
 	}, Hooks: vscodeHooks, Agents: []File{

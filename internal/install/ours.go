@@ -80,8 +80,11 @@ type claims struct {
 }
 
 // taken reports whether another server has a name, or one that goes on from it: some hosts put the names of tools
-// behind with one mark only.
+// behind with one mark only. Where a server chooses its name, any other one may have it.
 func (c *claims) taken(name string) bool {
+	if c.host.Announced && len(c.other) > 0 {
+		return true
+	}
 	for other := range c.other {
 		if strings.HasPrefix(other+"_", folded(name)+"_") {
 			return true

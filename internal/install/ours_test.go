@@ -75,12 +75,15 @@ func TestNames(t *testing.T) {
 		"opencode, program":        {"opencode", map[string]string{"site/.opencode/commands/x.md": "see !`cat x`"}, ""},
 		"opencode, plain command":  {"opencode", map[string]string{"site/.opencode/command/x.md": "test it"}, "weir"},
 		"opencode, own command":    {"opencode", map[string]string{".opencode/command/aside.md": "see @~/x"}, "weir"},
+		"vscode":                   {"vscode", nil, "weir"},
+		"vscode, any other":        {"vscode", map[string]string{"site/sub/.vscode/mcp.json": `{"servers": {"notes": ` + server + `}}`}, ""},
 		"codex, the home as place": {"codex", map[string]string{".codex/config.toml": codex + "[mcp_servers.other]\ncommand = \"x\"\n"}, "weir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c.host, "unused")
 			files := map[string]string{"site/sub/keep": "", ".claude.json": claude, ".codex/config.toml": codex,
 				".gemini/settings.json": spoof, ".qwen/settings.json": spoof, ".copilot/mcp-config.json": spoof,
+				".config/Code/User/mcp.json":     `{"servers": {"weir": {"command": "EXE", "args": ["run"]}}}`,
 				".config/opencode/opencode.json": `{"mcp": {"weir": {"type": "local", "command": ["EXE", "run"]}}}`}
 			for path, text := range c.files {
 				files[path] = text
