@@ -40,9 +40,13 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 	if IsInquiry(c.Method) && !c.asked {
 		return Denied(errBackwards)
 	}
-	r, err := outgoing(g, c)
-	if err != nil {
+	var r *request
+	if len(g.contents.Detection.Sent) == 0 {
+		r = g.parse(c)
+	} else if out, err := outgoing(g, c); err != nil {
 		return Denied(err)
+	} else {
+		r = out
 	}
 	r.canonical = newCanonical(c)
 	began := time.Now()
