@@ -117,6 +117,7 @@ func (r *said) MarshalJSON() ([]byte, error) { return []byte(r.raw), nil }
 
 // oracle is a server with a tool that it marks as resolvable, and the answers to tools/resolve that a test gives.
 type oracle struct {
+	mu        sync.Mutex
 	questions []string // their params
 	calls     int
 }
@@ -132,7 +133,9 @@ func (o *oracle) server(t *testing.T, answer func(ctx context.Context) (string, 
 		Name: "write", InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
 		Meta: mcp.Meta{annotation.ResolutionExtension: map[string]any{"resolvable": true}},
 	}, mcptool.Declaration[json.RawMessage]{Contract: writing}, func(_ context.Context, c *mcptool.Call, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		o.mu.Lock()
 		o.calls++
+		o.mu.Unlock()
 		return c.Text("done", label.Label{Sources: label.SetOf(label.System)}), nil
 	})
 	if err != nil {
@@ -147,7 +150,9 @@ func (o *oracle) server(t *testing.T, answer func(ctx context.Context) (string, 
 			if err != nil {
 				return nil, err
 			}
+			o.mu.Lock()
 			o.questions = append(o.questions, string(question))
+			o.mu.Unlock()
 			raw, err := answer(ctx)
 			return &said{raw: raw}, err
 		}
@@ -216,6 +221,8 @@ func TestResolutionsThatDoNotCount(t *testing.T) {
 					<-withdrawn
 					<-withdrawn
 				}
+				o.mu.Lock()
+				defer o.mu.Unlock()
 				if len(o.questions) != c.questions || o.calls > 0 != c.goes {
 					t.Errorf("%d calls, and asked with %q", o.calls, o.questions)
 				}

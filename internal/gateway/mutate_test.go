@@ -238,7 +238,7 @@ func mutantRig(t *testing.T, overHTTP bool) (*rig, string) {
 	}
 	g, err := gateway.New(gateway.Options{
 		State: guard.NewState(nil, record.Discard()), Version: "test", Stderr: io.Discard,
-		Servers: []gateway.Server{{Name: "m", Trust: contract.Trusted, Timeout: 500 * time.Millisecond, Spec: spec}},
+		Servers: []gateway.Server{{Name: "m", Trust: contract.Trusted, Timeout: 5 * time.Second, Spec: spec}},
 	})
 	if err != nil {
 		t.Fatal(err)
