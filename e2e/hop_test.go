@@ -120,10 +120,11 @@ func TestRepeatable(t *testing.T) {
 // TestWrap puts `weir wrap` between every client and every server, trusted or not.
 func TestWrap(t *testing.T) {
 	needEnabled(t)
-	for _, s := range subjects(t) {
+	for i, s := range subjects(t) {
 		for _, p := range peers {
 			t.Run(s.name+"/"+p.name, func(t *testing.T) {
 				t.Parallel()
+				s := subjects(t)[i] // with files that no other client writes
 				direct := drive(t, p.direct(t, s, s.start(t)))
 				for _, trust := range []string{"trusted", "untrusted"} {
 					t.Run(trust, func(t *testing.T) { checkWrap(t, s, p, trust, direct) })
