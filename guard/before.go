@@ -54,7 +54,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 		v, err := g.attempt(session.Together(ctx), r)
 		switch {
 		case err == nil:
-			if v.Allowed() {
+			if v.Allowed() && c.shown != nil {
 				c.shown = nil // it is for one call
 			}
 			return v

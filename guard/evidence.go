@@ -119,7 +119,8 @@ func (v *evidence) defects(ctx context.Context, c *Call, all []annotation.Defect
 }
 
 // open opens the call's agent session, and records the labels that rise with it: a session that is opened under a parent
-// takes over its label. The call has the session's parent from then on, which not every request names.
+// takes over its label. The call, which nobody else may use meanwhile, has the session's parent from then on: not every
+// request names it.
 func (v *evidence) open(ctx context.Context, c *Call) (session.State, error) {
 	state, err := v.state.Open(ctx, c.Session, func(r session.Rise) *record.Event {
 		return v.rise(c, r.Key, r.After.Without(r.Before))

@@ -134,7 +134,7 @@ func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawM
 		answer.Attribution = label.SetOf(r.uri)
 		l = label.Join(l, answer)
 	}
-	state, err := g.evidence.open(ctx, c)
+	state, err := g.evidence.open(ctx, &r.Call)
 	if err == nil {
 		_, err = g.raise(ctx, r, state.Label, l)
 	}
@@ -144,7 +144,7 @@ func (g *Guard) Told(ctx context.Context, c *Call, l label.Label, text json.RawM
 	if err == nil && said.Findings.Len() > 0 {
 		_, err = g.evidence.heard(ctx, r, state.Label, said)
 	}
-	g.origins.addContext(c.Session, l)
+	g.origins.addContext(r.Session, l)
 	return err
 }
 
