@@ -170,8 +170,8 @@ func Serve(dir string, pid int, tell func() Process, details func() any) (*Liste
 	if err := socket.Private(dir); err != nil {
 		return nil, fmt.Errorf("serving the status: %w", err)
 	}
-	l := &Listener{path: filepath.Join(dir, strconv.Itoa(pid)+suffix), done: make(chan struct{})}
-	listener, err := socket.Listen(dir, strconv.Itoa(pid)+suffix)
+	l := &Listener{path: filepath.Join(dir, socketOf(pid)), done: make(chan struct{})}
+	listener, err := socket.Listen(dir, socketOf(pid))
 	if err != nil {
 		return nil, fmt.Errorf("serving the status: %w", err)
 	}
@@ -206,6 +206,9 @@ func (l *Listener) Close() error {
 	<-l.done
 	return err
 }
+
+// socketOf returns the name of the socket of a process.
+func socketOf(pid int) string { return strconv.Itoa(pid) + suffix }
 
 // List requests the status of every process that serves one in dir, concurrently, and returns them ordered by pid. It
 // removes sockets that killed processes left. A process that does not answer has an Error. The dir may be missing.
@@ -245,7 +248,7 @@ func ask(ctx context.Context, dir string, pid int) *Process {
 	err := get(ctx, dir, pid, path, p)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		_ = os.Remove(filepath.Join(dir, strconv.Itoa(pid)+suffix)) // the next one tries again
+		_ = os.Remove(filepath.Join(dir, socketOf(pid))) // the next one tries again
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -272,7 +275,7 @@ func get(ctx context.Context, dir string, pid int, path string, v any) error {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return socket.Dial(ctx, dir, strconv.Itoa(pid)+suffix)
+			return socket.Dial(ctx, dir, socketOf(pid))
 		},
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weir"+path, nil)
