@@ -19,9 +19,11 @@ const (
 // WriteText writes a report for people: failures first, the reasons below each, and the counts at the end.
 func WriteText(w io.Writer, r Report) error {
 	var b strings.Builder
-	for _, one := range bySeverity(r.Checks) {
+	checks := bySeverity(r.Checks)
+	for i, one := range checks {
 		fmt.Fprintf(&b, "%-15s %s (%s, %d %s): %s\n", one.Verdict, one.ID, one.Level, one.Vectors, plural("vector", one.Vectors), one.Summary)
-		if one.Verdict == Absent {
+		// A reason that several checks in a row have stands below the last of them.
+		if one.Verdict == Absent && (i+1 == len(checks) || checks[i+1].Because != one.Because) {
 			fmt.Fprintf(&b, "%16s%s\n", "", plain.Text(one.Because, maxText))
 		}
 		if len(one.Broken) > 0 {
