@@ -181,9 +181,32 @@ func TestUnhideableResultsAreAskedAbout(t *testing.T) {
 		t.Errorf("a result that the agent has already: %v, and the session is %+v", o.Effect, f.label(t))
 	}
 	p, _ := policy.Profile(policy.Headless)
-	without := newFixture(t, func(o *guard.Options) { o.Policy = p })
-	if o := without.run(t, inbox(), okResult); o.Effect != policy.Ask {
-		t.Errorf("without a vault: %v", o.Effect)
+	for name, vault := range map[string]*vault.Vault{"without a vault": nil, "where no result can be replaced": vault.New(vault.Limits{})} {
+		without := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault, o.Fixed = p, vault, true })
+		if o := without.run(t, inbox(), okResult); o.Effect != policy.Ask {
+			t.Errorf("%s: %v", name, o.Effect)
+		}
+	}
+}
+
+// TestChoicesCountForCallsOfHosts holds that a call of a host's own tool goes where untrusted text says, if a look at a hidden
+// value told the agent of the place.
+func TestChoicesCountForCallsOfHosts(t *testing.T) {
+	f := newFixture(t, func(o *guard.Options) { o.Vault, o.Fixed = vault.New(vault.Limits{}), true })
+	f.g.Hidden.Use()
+	sends := func() bool {
+		return f.g.Before(t.Context(), call("Bash", sendMail, `{"name":"Bash","arguments":{"command":"pay 72365"}}`)).Allowed()
+	}
+	if !sends() {
+		t.Fatal("a call goes nowhere before anything was told")
+	}
+	ref := session.Ref{Key: "s", Principal: "p"}
+	value := vault.Value{Label: label.Label{Untrusted: true}}
+	if err := f.g.Hidden.Told(t.Context(), ref, value, vault.Integer, json.RawMessage("72365")); err != nil {
+		t.Fatal(err)
+	}
+	if sends() {
+		t.Error("a call goes to a number that untrusted text chose")
 	}
 }
 

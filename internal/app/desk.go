@@ -46,12 +46,14 @@ func openDesk(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logg
 		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
 		Contents: contentsOf(s, kept, detection),
+		Vault:    kept.vault, Fixed: true,
 	})
 	if err != nil {
 		people.Close()
 		return desk{}, errors.Join(err, kept.Close())
 	}
 	g.Plans.Set(planRules(c)) // no plan has tools of the host
+	g.Hidden.Use()            // by gateways with the same store
 	return desk{kept, g, book, people}, nil
 }
 
