@@ -31,7 +31,7 @@ const maxGenerations = 64
 // Hidden is the values that agents were not shown. It is safe for concurrent use.
 type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
-	fixed bool         // so it is with a vault, too: see [Options.Fixed]
+	hides bool         // whether results can be: see [Options.Fixed]
 	state State
 	guard *Guard
 	isolation
@@ -112,13 +112,10 @@ func (h *Hidden) Told(ctx context.Context, ref session.Ref, v vault.Value, as va
 	return h.vault.Told(ctx, key, answer)
 }
 
-// hides reports whether results can be hidden.
-func (h *Hidden) hides() bool { return h.vault != nil && !h.fixed }
-
 // takes reports whether an answer can be hidden: a host has to take a handle in its place, and nothing may be asked in it.
 func (h *Hidden) takes(in *result) bool {
 	r := in.request
-	if !h.hides() || r.asked || r.Server == Own || r.Method != "tools/call" && r.Method != "resources/read" {
+	if !h.hides || r.asked || r.Server == Own || r.Method != "tools/call" && r.Method != "resources/read" {
 		return false
 	}
 	plain := true

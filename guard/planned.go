@@ -224,7 +224,7 @@ func (p *Plans) note(c *plannedCall, in Answer, o *Outcome) {
 func (p *Plans) follows(r *request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.active) > 0 && p.active[keyOf(r.Session)] != nil || p.guard.Hidden.hides() && !r.reads()
+	return len(p.active) > 0 && p.active[keyOf(r.Session)] != nil || p.guard.Hidden.hides && !r.reads()
 }
 
 // keyOf returns a session without its parent, which not every call names.
