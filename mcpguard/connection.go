@@ -24,9 +24,7 @@ func (c *conn) pass(ctx context.Context, req *jsonrpc.Request) (guard.Answer, er
 		}
 		params = level
 	}
-	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: c.introduction.whole(params, req.Params), Extra: req.Extra})
-	if err != nil || a.Error != nil {
-		c.showText()
+	if a, err := c.relay(ctx, req, c.introduction.whole(params, req.Params)); err != nil || a.Error != nil {
 		return a, err
 	}
 	return guard.Answer{Result: json.RawMessage("{}")}, nil
@@ -51,9 +49,7 @@ func (c *conn) listen(ctx context.Context, req *jsonrpc.Request) (guard.Answer, 
 			}
 		}
 	}
-	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: c.introduction.whole(params, req.Params), Extra: req.Extra})
-	if err != nil || a.Error != nil {
-		c.showText()
+	if a, err := c.relay(ctx, req, c.introduction.whole(params, req.Params)); err != nil || a.Error != nil {
 		return a, err
 	}
 	result := json.RawMessage(`{"resultType":"complete"}`)

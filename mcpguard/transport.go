@@ -210,13 +210,9 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 // list answers the host's request for a list, with all of its pages in one.
 func (c *conn) list(ctx context.Context, req *jsonrpc.Request) (guard.Answer, error) {
 	first := c.introduction.whole([]byte("{}"), req.Params)
-	a, err := c.lists.answer(ctx, kinds[req.Method], first, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
-		return c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+	return c.lists.answer(ctx, kinds[req.Method], first, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+		return c.relay(ctx, req, params)
 	})
-	if a.Error != nil {
-		c.showText()
-	}
-	return a, err
 }
 
 // welcome passes a handshake, with the instructions that were accepted.
@@ -225,14 +221,20 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 	if req.Method == "initialize" {
 		params = c.introduction.hello(req.Params)
 	}
-	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
-	if a.Error != nil {
-		c.showText()
-	}
+	a, err := c.relay(ctx, req, params)
 	if err != nil || a.Error != nil {
 		return a, err
 	}
 	a.Result, err = c.p.reviews.welcome(ctx, c.server.Name, a.Result)
+	return a, err
+}
+
+// relay sends a request of the host to the server, with other params. An error may quote the server.
+func (c *conn) relay(ctx context.Context, req *jsonrpc.Request, params json.RawMessage) (guard.Answer, error) {
+	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
+	if err != nil || a.Error != nil {
+		c.showText()
+	}
 	return a, err
 }
 
