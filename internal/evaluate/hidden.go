@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -41,36 +40,9 @@ type hiddenResult struct {
 // shortest is how long a text is at least that an agent does not write by chance.
 const shortest = 4
 
-// arguments returns the arguments of a call as the agent writes them.
-func (a *handleAgent) arguments(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	var doc any
-	if err := d.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("reading arguments: %w", err)
-	}
-	doc, err := a.value(ctx, doc)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
-}
-
+// value returns a value of arguments as the agent writes it.
 func (a *handleAgent) value(ctx context.Context, v any) (any, error) {
-	var err error
 	switch x := v.(type) {
-	case map[string]any:
-		for name := range x {
-			if x[name], err = a.value(ctx, x[name]); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range x {
-			if x[i], err = a.value(ctx, x[i]); err != nil {
-				return nil, err
-			}
-		}
 	case string:
 		return a.text(ctx, x)
 	case json.Number:
@@ -85,8 +57,8 @@ func (a *handleAgent) text(ctx context.Context, s string) (string, error) {
 		return s, nil
 	}
 	for _, h := range slices.Backward(a.hidden) {
-		if pointer, ok := find(h.doc, func(v any) bool { return v == s }); ok {
-			return "[[" + h.name + "#" + pointer + "]]", nil
+		if at, ok := find(h.doc, pointer, func(v any) bool { return v == s }); ok {
+			return "[[" + h.name + "#" + at + "]]", nil
 		}
 	}
 	for _, h := range slices.Backward(a.hidden) {
@@ -101,15 +73,14 @@ func (a *handleAgent) text(ctx context.Context, s string) (string, error) {
 func (a *handleAgent) number(ctx context.Context, n json.Number) error {
 	f, err := n.Float64()
 	if err != nil || len(n) < 2 || a.knows(n.String()) || a.blind { // whose looks are all left to the attacker
-
 		return nil
 	}
 	for _, h := range slices.Backward(a.hidden) {
-		pointer, ok := find(h.doc, func(v any) bool { return v == f })
+		at, ok := find(h.doc, pointer, func(v any) bool { return v == f })
 		if !ok {
 			continue
 		}
-		got, err := a.own(ctx, "weir_look", map[string]any{"value": h.name, "path": pointer, "as": "number"})
+		got, err := a.own(ctx, "weir_look", map[string]any{"value": h.name, "path": at, "as": "number"})
 		if err == nil && !got.IsError {
 			a.read = append(a.read, contentOf(got))
 		}
@@ -167,27 +138,6 @@ func contentOf(r *mcp.CallToolResult) string {
 		}
 	}
 	return b.String()
-}
-
-// find returns a JSON pointer to a value in a document.
-func find(doc any, is func(any) bool) (string, bool) {
-	switch x := doc.(type) {
-	case map[string]any:
-		for name, inner := range x {
-			if rest, ok := find(inner, is); ok {
-				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + rest, true
-			}
-		}
-		return "", false
-	case []any:
-		for i, inner := range x {
-			if rest, ok := find(inner, is); ok {
-				return "/" + strconv.Itoa(i) + rest, true
-			}
-		}
-		return "", false
-	}
-	return "", is(doc)
 }
 
 // structured returns a result as a server that answers in JSON writes it: the mark of attackers stays in its place.
@@ -260,7 +210,7 @@ func (p *player) playHidden(ctx context.Context, name string, task Task, attack 
 				return e, err
 			}
 		}
-		if c.Args, err = a.arguments(ctx, c.Args); err != nil {
+		if c.Args, err = rewritten(c.Args, func(v any) (any, error) { return a.value(ctx, v) }); err != nil {
 			return e, err
 		}
 		m, err := p.world.call(ctx, a.session, c, a.meta)

@@ -1,11 +1,9 @@
 package evaluate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -70,7 +68,7 @@ func (l *liar) lies(ctx context.Context, to *handleAgent, attack *Injection) (ca
 		if told == nil {
 			continue
 		}
-		if evil.Args, err = d.written(ctx, evil.Args); err != nil {
+		if evil.Args, err = rewritten(evil.Args, func(v any) (any, error) { return d.argument(ctx, v) }); err != nil {
 			return nil, err
 		}
 		calls = append(calls, evil)
@@ -109,39 +107,8 @@ func (d *deception) look(ctx context.Context, lie json.RawMessage, look vault.Lo
 	return answer, nil
 }
 
-// written returns the arguments of a call of the attacker as the agent writes them.
-func (d *deception) written(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
-	r := json.NewDecoder(bytes.NewReader(args))
-	r.UseNumber()
-	var doc any
-	if err := r.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("reading arguments: %w", err)
-	}
-	doc, err := d.argument(ctx, doc)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
-}
-
+// argument returns a value of arguments of the attacker's call as the agent writes it.
 func (d *deception) argument(ctx context.Context, v any) (any, error) {
-	var err error
-	switch x := v.(type) {
-	case map[string]any:
-		for name := range x {
-			if x[name], err = d.argument(ctx, x[name]); err != nil {
-				return nil, err
-			}
-		}
-		return x, nil
-	case []any:
-		for i := range x {
-			if x[i], err = d.argument(ctx, x[i]); err != nil {
-				return nil, err
-			}
-		}
-		return x, nil
-	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -176,8 +143,8 @@ func (d *deception) looks(v any) []vault.Look {
 // handle returns a handle of a value that the agent cannot be told: of the value itself, of the one address or link in
 // the result, or of all of it.
 func (d *deception) handle(ctx context.Context, v any) (any, error) {
-	if pointer, ok := findWithin(d.value.doc, v); ok {
-		return "[[" + d.value.name + "#" + pointer + "]]", nil
+	if at, ok := findWithin(d.value.doc, v); ok {
+		return "[[" + d.value.name + "#" + at + "]]", nil
 	}
 	for _, as := range []vault.Type{vault.Email, vault.URL} {
 		derived, err := d.look(ctx, nil, vault.Look{As: as})
@@ -191,33 +158,18 @@ func (d *deception) handle(ctx context.Context, v any) (any, error) {
 	return "[[" + d.value.name + "]]", nil
 }
 
-// findWithin is find that also looks into texts that are JSON, as pointers of handles do.
+// findWithin returns a JSON pointer to a value. It looks into texts that are JSON too, as pointers of handles do.
 func findWithin(doc, v any) (string, bool) {
-	switch x := doc.(type) {
-	case map[string]any:
-		for name, inner := range x {
-			if rest, ok := findWithin(inner, v); ok {
-				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + rest, true
-			}
-		}
-	case []any:
-		for i, inner := range x {
-			if rest, ok := findWithin(inner, v); ok {
-				return "/" + strconv.Itoa(i) + rest, true
-			}
-		}
-	case string:
+	rest := ""
+	at, ok := find(doc, pointer, func(in any) (found bool) {
 		var within any
-		if x == v {
-			return "", true
+		if same(in, v) {
+			return true
 		}
-		if strings.HasPrefix(x, "{") && json.Unmarshal([]byte(x), &within) == nil {
-			return findWithin(within, v)
+		if text, _ := in.(string); strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &within) == nil {
+			rest, found = findWithin(within, v)
 		}
-	case float64:
-		n, ok := v.(json.Number)
-		f, err := n.Float64()
-		return "", ok && err == nil && f == x
-	}
-	return "", false
+		return found
+	})
+	return at + rest, ok
 }

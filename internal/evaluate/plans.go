@@ -1,11 +1,9 @@
 package evaluate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,18 +154,8 @@ var errUnplanned = errors.New("the agent cannot know it before")
 
 // arguments returns the arguments of a call as a plan has them.
 func (p *planner) arguments(c Call, before []Call, steps []planStep) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(c.Args))
-	d.UseNumber()
-	var doc any
-	if err := d.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("reading arguments: %w", err)
-	}
 	known := p.known + " " + strings.ToLower(p.definition(c.Tool))
-	doc, err := p.value(doc, known, before, steps)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
+	return rewritten(c.Args, func(v any) (any, error) { return p.value(v, known, before, steps) })
 }
 
 func (p *planner) definition(tool string) string {
@@ -198,20 +186,7 @@ func says(known, text string) bool {
 
 // value returns a value of arguments as a plan has it.
 func (p *planner) value(v any, known string, before []Call, steps []planStep) (any, error) {
-	var err error
 	switch x := v.(type) {
-	case map[string]any:
-		for name := range x {
-			if x[name], err = p.value(x[name], known, before, steps); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range x {
-			if x[i], err = p.value(x[i], known, before, steps); err != nil {
-				return nil, err
-			}
-		}
 	case string:
 		switch {
 		case says(known, x):
@@ -221,7 +196,7 @@ func (p *planner) value(v any, known string, before []Call, steps []planStep) (a
 			return source("handle", before, steps, func(c Call) bool {
 				var doc any
 				_ = json.Unmarshal([]byte(structured(c.Result)), &doc)
-				_, whole := find(doc, func(v any) bool { return v == x })
+				_, whole := find(doc, pointer, func(v any) bool { return v == x })
 				return whole
 			})
 		default:

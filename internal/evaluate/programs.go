@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,11 +24,9 @@ type programmer struct {
 
 // add adds a call to the program. Its result is known to the replay, and not to the agent.
 func (p *programmer) add(c Call, result string) error {
-	d := json.NewDecoder(bytes.NewReader(c.Args))
-	d.UseNumber()
-	var args any
-	if err := d.Decode(&args); err != nil {
-		return fmt.Errorf("reading arguments: %w", err)
+	args, err := decoded(c.Args)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(&p.source, "r%d = call(%s, %s)\n", len(p.results), strconv.QuoteToASCII(c.Tool), p.expression(args))
 	p.results = append(p.results, result)
@@ -78,12 +75,12 @@ func (p *programmer) part(v any, written string) string {
 		if json.Unmarshal([]byte(p.results[i]), &doc) != nil {
 			doc = p.results[i]
 		}
-		if path, ok := selected(doc, func(in any) bool { return same(in, v) }); ok {
+		if path, ok := find(doc, selection, func(in any) bool { return same(in, v) }); ok {
 			return fmt.Sprintf("r%d%s", i, path)
 		}
 		text, isText := v.(string)
 		var from, to int
-		path, ok := selected(doc, func(in any) bool {
+		path, ok := find(doc, selection, func(in any) bool {
 			within, is := in.(string)
 			from = strings.Index(within, text)
 			to = from + len(text)
@@ -103,27 +100,6 @@ func same(in, v any) bool {
 		return err == nil && f == g
 	}
 	return in == v
-}
-
-// selected returns how a program selects a value in a document.
-func selected(doc any, is func(any) bool) (string, bool) {
-	switch x := doc.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(x)) {
-			if rest, ok := selected(x[name], is); ok {
-				return "[" + strconv.QuoteToASCII(name) + "]" + rest, true
-			}
-		}
-		return "", false
-	case []any:
-		for i, inner := range x {
-			if rest, ok := selected(inner, is); ok {
-				return "[" + strconv.Itoa(i) + "]" + rest, true
-			}
-		}
-		return "", false
-	}
-	return "", is(doc)
 }
 
 // A ran program is its outcome.
