@@ -170,7 +170,7 @@ func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, through exchan
 	case errors.As(err, &wire):
 		resp.Error = wire
 	case err != nil: // it may quote the server
-		c.showText()
+		c.p.showText(c.server)
 		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	case a.Error != nil:
 		resp.Error = wireError(a.Error)
@@ -233,7 +233,7 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 func (c *conn) relay(ctx context.Context, req *jsonrpc.Request, params json.RawMessage) (guard.Answer, error) {
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	if err != nil || a.Error != nil {
-		c.showText()
+		c.p.showText(c.server)
 	}
 	return a, err
 }
@@ -270,9 +270,9 @@ func (c *conn) pump() {
 
 // showText notes that the host gets text of the server that is no definition, no result and no message. That of a known
 // server is believed.
-func (c *conn) showText() {
-	if c.server.Trust == contract.Untrusted {
-		c.p.heard.Join(guard.Messages(c.server.Name, c.server.Trust))
+func (p *Protector) showText(of Server) {
+	if of.Trust == contract.Untrusted {
+		p.heard.Join(guard.Messages(of.Name, of.Trust))
 	}
 }
 
