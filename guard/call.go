@@ -76,7 +76,8 @@ type Call struct {
 	Tools *detect.Tools
 
 	// Further says that the request goes on with a call that went out before, and adds nothing but answers to its
-	// server's questions: see [Guard.Onward].
+	// server's questions: see [Admission.Onward]. Whoever sets it has checked that the server gave the requestState
+	// and asked for each of the answers: nobody is shown these with the call. [NewCall] leaves it unset.
 	Further bool
 
 	questioning
@@ -194,11 +195,9 @@ func NewCall(ref session.Ref, server string, trust contract.Trust, method string
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", method, err)
 	}
-	_, answers := rawjson.Get(params, "inputResponses")
-	_, state := rawjson.Get(params, "requestState")
 	c := &Call{
 		ID: rand.Text(), Session: ref, Server: server, Trust: trust, Method: method, Name: name, Params: params,
-		Arguments: argumentsOf(method, params), Further: answers || state,
+		Arguments: argumentsOf(method, params),
 	}
 	declared := contract.Offered(trust)
 	if method == "tools/call" || keys[method] == nil {

@@ -148,14 +148,18 @@ func (t *resourceLabels) written(ctx context.Context, r *request, uris []string)
 	return l, nil
 }
 
-// names returns the names under which a resource has its label: of a file of this machine, those of every file that the
-// server may take it for, and its own; none if an argument is missing without which there is no resource.
+// names returns the names under which a resource has its label: its own, that in lower case, and of a file of this
+// machine those of every file that the server may take it for; none if an argument is missing without which there is no
+// resource.
 func (t *resourceLabels) names(r *request, uri string) (names []string) {
 	name := resourceName(uri)
 	if name == "" {
 		return nil
 	}
 	names = append(names, name)
+	if folded := strings.ToLower(name); folded != name {
+		names = append(names, folded) // for those who take names of any case, as GitHub and some file systems do
+	}
 	path, ok := strings.CutPrefix(name, "file://")
 	if !ok || t.machine.files == nil {
 		return names

@@ -122,6 +122,7 @@ func TestTaintComesBack(t *testing.T) {
 		{"/data/a.txt", "/data/b.txt", false},
 		{"/data/a.txt", "/other/a.txt", false},
 		{"/../../a.txt", "/a.txt", true},
+		{"/Data/a.txt", "/data/A.txt", true},
 	} {
 		n := newNotes(t)
 		n.raise("one", seen)

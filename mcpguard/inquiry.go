@@ -77,12 +77,15 @@ func (c *conn) whose() (*guard.Call, error) {
 // serve takes a request or a notification of the server. A question is decided on before the host is asked, in a
 // goroutine, because a person may have to be asked; other requests reach no host. The error ends the connection.
 func (c *conn) serve(req *jsonrpc.Request) error {
-	if req.Method == "notifications/cancelled" {
-		c.withdraw(req.Params)
-	}
 	c.lists.heard(req.Method)
 	if !req.IsCall() {
-		c.hear(req)
+		if req.Method == "notifications/cancelled" && c.withdraw(req.Params) {
+			c.hear(req) // by the id that the host was given
+		} else if params, known := c.named(req.Method, req.Params); known {
+			shown := *req
+			shown.Params = params
+			c.hear(&shown)
+		}
 		return nil
 	}
 	token, _ := rawjson.Get(req.Params, "_meta", "progressToken")
@@ -121,13 +124,15 @@ func (c *conn) hear(req *jsonrpc.Request) {
 	c.deliver(incoming{msg: req})
 }
 
-// withdraw forgets a request that the server has cancelled. An answer that comes all the same goes nowhere.
-func (c *conn) withdraw(params json.RawMessage) {
-	if id, ok := requestID(params); ok {
-		c.mu.Lock()
-		delete(c.serving, id)
-		c.mu.Unlock()
-	}
+// withdraw forgets a request that the server has cancelled, and reports whether there is one. An answer that comes all
+// the same goes nowhere.
+func (c *conn) withdraw(params json.RawMessage) bool {
+	id, ok := requestID(params)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, is := c.serving[id]
+	delete(c.serving, id)
+	return ok && is
 }
 
 // requestID returns the id of the request that a notification cancels.

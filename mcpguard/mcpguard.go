@@ -51,6 +51,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/asked"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/inputschema"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -117,6 +118,7 @@ type Protector struct {
 	schemas  inputschema.Cache
 
 	reviews *reviews
+	asked   asked.Book
 	heard   guard.Heard // of the texts that the host was shown outside of results and definitions
 
 	mu      sync.Mutex
@@ -196,13 +198,20 @@ func (p *Protector) call(ctx context.Context, s Server, method string, params js
 	return p.callOf(ctx, ref, s, method, params)
 }
 
-// callOf describes a request of an agent session. Members that MCP does not have may have it do anything.
+// callOf describes a request of an agent session. Members that MCP does not have may have it do anything, and so may a
+// state and answers for which the server did not ask.
 func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, method string, params json.RawMessage) (*guard.Call, error) {
 	c, err := guard.NewCall(ref, s.Name, s.Trust, method, params)
 	if err != nil {
 		return nil, err
 	}
-	if c.Undeclared.Params = protocol.Beyond(method, c.Params); c.Undeclared.Params != nil {
+	beyond := protocol.Beyond(method, c.Params)
+	if c.Further = protocol.Returns(c.Params) && p.asked.ComesBack(ref, s.Name, c.Params) == nil; !c.Further {
+		if beyond, err = protocol.Unasked(beyond, c.Params); err != nil {
+			return nil, err
+		}
+	}
+	if c.Undeclared.Params = beyond; beyond != nil {
 		c.Violates = protocol.UnknownMembers
 	}
 	c.Params, err = withUserMessages(ctx, c.Params)
@@ -270,9 +279,13 @@ func (p *Protector) listener(ctx context.Context) (session.Ref, error) {
 type sender func(ctx context.Context, params json.RawMessage) (guard.Answer, error)
 
 // through takes a call to its server and the answer back, as far as the guard lets it; refused says that the answer is
-// the guard's own. The error is that of send.
+// the guard's own. It decides on the answers in the call and on the questions in its answer, too. The error is that of
+// send.
 func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a guard.Answer, refused bool, err error) {
-	v := p.decide(ctx, c)
+	v := p.permitAnswers(ctx, c)
+	if v.Allowed() {
+		v = p.decide(ctx, c)
+	}
 	if !v.Allowed() {
 		return v.Refusal().Answer(c.Method), true, nil
 	}
@@ -291,13 +304,18 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	if o.Effect != policy.Allow {
 		p.warn(ctx, c, o.Refusal())
 	}
-	if o.Allowed() && len(guard.InputRequests(o.Answer.Result)) > 0 {
-		p.accepted.Accept(v.Admission.Onward(), time.Now().Add(stateTime))
+	a = o.Answer
+	if o.Allowed() {
+		o = c.AdmitQuestions(a.Result, func(inquiry *guard.Call) guard.Outcome { return p.inquire(ctx, inquiry) })
 	}
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}
-	return o.Answer, false, nil
+	p.asked.Note(c.Session, c.Server, a.Result)
+	if len(guard.InputRequests(a.Result)) > 0 {
+		p.accepted.Accept(v.Admission.Onward(), time.Now().Add(stateTime))
+	}
+	return a, false, nil
 }
 
 // meet notes that the host may be shown definitions of a server. Of two servers with one name the less trusted counts.
@@ -368,13 +386,4 @@ func (p *Protector) permitAnswers(ctx context.Context, c *guard.Call) guard.Verd
 		c.Params = params
 	}
 	return v
-}
-
-// screen decides on the questions in an answer of a server of 2026-07-28. It returns the answer, or the refusal.
-func (p *Protector) screen(ctx context.Context, c *guard.Call, a guard.Answer) guard.Answer {
-	o := c.AdmitQuestions(a.Result, func(inquiry *guard.Call) guard.Outcome { return p.inquire(ctx, inquiry) })
-	if !o.Allowed() {
-		return o.Refusal().Answer(c.Method)
-	}
-	return a
 }

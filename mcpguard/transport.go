@@ -40,7 +40,7 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // whose values may say which session it is
 	c := &conn{
-		wire: &wire{Connection: inner, life: life, waiting: map[jsonrpc.ID]chan *jsonrpc.Response{}},
+		wire: &wire{Connection: inner, life: life, waiting: map[int64]asking{}},
 		p:    t.p, server: t.server, end: end, out: make(chan incoming),
 		inFlight: map[jsonrpc.ID]context.CancelFunc{}, serving: serving{},
 	}
@@ -189,22 +189,16 @@ func (c *conn) exchange(ctx context.Context, req *jsonrpc.Request) (guard.Answer
 	if err != nil {
 		return guard.Answer{}, err
 	}
-	if v := c.p.permitAnswers(ctx, call); !v.Allowed() {
-		return v.Refusal().Answer(call.Method), nil
-	}
 	if err := c.resolves.learn(ctx, call, of, req.Params); err != nil {
 		denied := guard.Denied(err).Refusal()
 		c.p.warn(ctx, call, denied)
 		return denied.Answer(call.Method), ctx.Err()
 	}
-	a, refused, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
+	a, _, err := c.p.through(ctx, call, func(ctx context.Context, params json.RawMessage) (guard.Answer, error) {
 		params = c.introduction.whole(rawjson.Delete(params, "_meta", protocol.MetaVersion), req.Params)
 		return c.send(ctx, call, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	})
-	if err != nil || refused {
-		return a, err
-	}
-	return c.p.screen(ctx, call, a), nil
+	return a, err
 }
 
 // list answers the host's request for a list, with all of its pages in one.

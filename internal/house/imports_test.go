@@ -104,12 +104,13 @@ var table = []row{
 	{"internal/conversation", "internal/bounded internal/plain", "", "net net/http os/exec", "which generation of a conversation counts, one file each; knows no store and no host"},
 	{"internal/gateway/protocol", "annotation internal/rawjson internal/rpc internal/upstream", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
-	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
+	{"internal/gateway/asked", "session internal/bounded internal/rawjson internal/gateway/protocol", "", world, "questions of servers; knows no host"},
+	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/asked internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
 		"internal/resolution internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",
 		"the agent session of a request; knows no server and no guard"},
-	{"internal/interceptors", "contract guard interceptor label overlay policy session internal/bounded internal/hosterror internal/rawjson internal/rpc internal/gateway/agentsession internal/gateway/approve internal/gateway/protocol", "", "net net/http os os/exec",
+	{"internal/interceptors", "contract guard interceptor label overlay policy session internal/bounded internal/hosterror internal/rawjson internal/rpc internal/gateway/agentsession internal/gateway/approve internal/gateway/asked internal/gateway/protocol", "", "net net/http os os/exec",
 		"payloads of invokers to decisions of the guard; knows no transport and no configuration file"},
 	{"internal/gateway/backend", "annotation contract detect guard label overlay record internal/budget internal/hosterror internal/pins internal/rawjson internal/rpc internal/upstream " +
 		"internal/gateway/catalog internal/gateway/protocol", "", "net net/http os os/exec",

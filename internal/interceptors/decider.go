@@ -15,8 +15,10 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/interceptor"
+	"github.com/weir-mcp/weir/internal/bounded"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/asked"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -50,7 +52,8 @@ type Server struct {
 type Decider struct {
 	Options
 	calls  *callBook
-	given  *givenBook
+	asked  asked.Book
+	told   toldBook
 	latest atomic.Pointer[string] // which a tracker of agent sessions wants
 }
 
@@ -59,7 +62,7 @@ func New(opts Options) (*Decider, error) {
 	if len(opts.Servers) == 0 {
 		return nil, errors.New("no server is configured")
 	}
-	return &Decider{Options: opts, calls: newCallBook(), given: newGivenBook()}, nil
+	return &Decider{Options: opts, calls: newCallBook(), told: toldBook{told: bounded.NewMap[intro, struct{}](maxTold)}}, nil
 }
 
 // names returns the names of the servers.
@@ -131,14 +134,14 @@ func (d *Decider) session(principal string, in *interceptor.Invocation) (session
 	return ref, nil
 }
 
-// newCall describes a request to the guard.
+// newCall describes a request to the guard. The caller has checked that it comes back to a question, if it says so.
 func (d *Decider) newCall(ctx context.Context, ref session.Ref, s *Server, event string, params json.RawMessage) (*guard.Call, error) {
 	c, err := guard.NewCall(ref, s.Name, s.Trust, event, params)
 	if err != nil {
 		return nil, bad("%s", err)
 	}
 	c.Describe(c.Declared, s.Overlay)
-	c.Readers, c.Context = s.Readers, s.Context
+	c.Readers, c.Context, c.Further = s.Readers, s.Context, protocol.Returns(params)
 	if c.Undeclared.Params = protocol.Beyond(event, params); c.Undeclared.Params != nil {
 		c.Violates = protocol.UnknownMembers
 	}

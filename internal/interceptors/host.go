@@ -77,7 +77,7 @@ func (p *desk) decide(ctx context.Context, ref session.Ref, s *Server, in *inter
 	if err != nil {
 		return interceptor.Verdict{}, nil, err
 	}
-	if err := p.given.comesBack(ref, s.Name, sent); err != nil {
+	if err := p.asked.ComesBack(ref, s.Name, sent); err != nil {
 		return interceptor.Verdict{}, nil, bad("%s", err)
 	}
 	c, err := p.newCall(ctx, ref, s, in.Event, sent)
@@ -96,7 +96,7 @@ func (p *desk) decide(ctx context.Context, ref session.Ref, s *Server, in *inter
 		if err := v.Admission.Failed(ctx); err != nil { // the invoker may never show the result
 			return interceptor.Verdict{}, c, p.failed("raising the agent session", err)
 		}
-		if untold := p.given.untold(ref.Principal, c.Params, v.Params); untold != "" {
+		if untold := p.told.untold(ref.Principal, c.Params, v.Params); untold != "" {
 			v = guard.Verdict{Message: untold}
 		}
 	}

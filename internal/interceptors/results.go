@@ -25,7 +25,7 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	if o, ok := p.calls.decided(of, in.Payload); ok {
 		return o, nil
 	}
-	p.given.asks(ref, s.Name, in.Payload)
+	p.asked.Note(ref, s.Name, in.Payload)
 	o, err := p.observeAs(ctx, ref, s, in, of)
 	if err == nil {
 		p.calls.decide(in.Context, of, in.Payload, o)

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,13 +64,12 @@ func (x *exchange) openRequestState() *rpc.Error {
 
 // unasked has answers to questions that nobody asked count as members that MCP does not know.
 func (x *exchange) unasked() (err error) {
-	answers, ok := rawjson.Get(x.m.Params, protocol.InputResponses)
-	if !ok || x.state != nil {
+	if x.state != nil || !protocol.Returns(x.m.Params) {
 		return nil
 	}
 	c := x.route.call
 	c.Violates = protocol.UnknownMembers
-	c.Undeclared.Params, err = rawjson.Set([]byte(cmp.Or(string(c.Undeclared.Params), "{}")), answers, protocol.InputResponses)
+	c.Undeclared.Params, err = protocol.Unasked(c.Undeclared.Params, x.m.Params)
 	return err
 }
 

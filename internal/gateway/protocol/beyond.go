@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -49,6 +50,30 @@ func hasMember(method, name string, value json.RawMessage) bool {
 			string(rawjson.Canonical(rawjson.Delete(rest, "type"))) == "{}"
 	}
 	return method == "completion/complete" // where they are arguments
+}
+
+// Returns reports whether a request says that it comes back to a server: whether it has a requestState or
+// inputResponses. See ComesBack.
+func Returns(params json.RawMessage) bool {
+	_, state := rawjson.Get(params, RequestState)
+	_, answers := rawjson.Get(params, InputResponses)
+	return state || answers
+}
+
+// Unasked returns the members of a request's params that MCP does not have, with a requestState and with answers for
+// which no server asked: these are an agent's choice like any other member.
+func Unasked(beyond, params json.RawMessage) (json.RawMessage, error) {
+	for _, name := range []string{RequestState, InputResponses} {
+		value, ok := rawjson.Get(params, name)
+		if !ok {
+			continue
+		}
+		var err error
+		if beyond, err = rawjson.Set([]byte(cmp.Or(string(beyond), "{}")), value, name); err != nil {
+			return nil, err
+		}
+	}
+	return beyond, nil
 }
 
 // Answering returns params without those of their inputResponses that answer no question that was asked.
