@@ -57,6 +57,9 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 			if v.Allowed() && c.shown != nil {
 				c.shown = nil // it is for one call
 			}
+			if c.Run > 0 && v.Plain() {
+				g.Hidden.went(ctx, c.Session, c.Run)
+			}
 			return v
 		case errors.Is(err, session.ErrNotFound): // another one of its key has nothing of it
 			return Denied(errRemoved)

@@ -124,6 +124,7 @@ type Hiding struct {
 	Written json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none
 	Changes string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
 	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
+	Of      string          // the setup under which the value was hidden of which Looks are told
 	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
 
 	before json.RawMessage // Params as the host sent them, if values of these are redacted; else nil

@@ -52,6 +52,7 @@ type Options struct {
 
 	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
 	Fixed bool         // no result can be replaced: a person is asked about those that rules hide, in spite of the Vault
+	Setup string       // names all of the operator's configuration that lowers labels of hidden values
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
 }
@@ -90,7 +91,7 @@ func New(opts Options) (*Guard, error) {
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.annotator.detection = &g.contents.Detection
-	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.Fixed, state: opts.State, guard: g}
+	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.Fixed, setup: opts.Setup, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}
 	g.machine = machine{opts.Files}

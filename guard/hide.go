@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
@@ -32,10 +33,12 @@ const maxGenerations = 64
 type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
 	hides bool         // whether results can be: see [Options.Fixed]
+	setup string       // see [Options.Setup]
 	state State
 	guard *Guard
 	isolation
-	probes probes
+	probes   probes // of expansions
+	ventures probes // of calls with values
 }
 
 // family returns the space of a session's values: that of the session above all others.
@@ -179,8 +182,11 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: in.composed, Output: output,
+		Label: kept, Composed: in.composed, Output: output, By: h.byOf(r.Uses),
 	})
+	if errors.Is(err, vault.ErrTooLarge) { // of which a refusal would tell
+		value, err = h.vault.Put(ctx, key, vault.Value{Server: r.Server, Method: r.Method, Tool: r.Name, Result: tooLarge, Label: kept, Composed: true})
+	}
 	if err != nil {
 		return Withheld(err)
 	}
@@ -200,6 +206,24 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	o.Answer = Answer{Result: standIn(r, &value, about, value.Shape(r.Output), &o)}
 	return o
+}
+
+// tooLarge stands for an answer that is too large to be kept.
+var tooLarge = json.RawMessage(`{"content":[{"type":"text","text":"The answer was too large to be kept."}],"isError":true}`)
+
+// by names the setup of this process. What another one lowers or tells of a value does not count for it.
+func (h *Hidden) by() string {
+	by := h.guard.rules.Load()
+	return fmt.Sprintf("%s %v %s", by.policy.Digest(), by.mode, h.setup)
+}
+
+// byOf returns the setup of a value that is made of others: none if another one hid any of these.
+func (h *Hidden) byOf(from []vault.Value) string {
+	by := h.by()
+	if slices.ContainsFunc(from, func(v vault.Value) bool { return v.By != by }) {
+		return ""
+	}
+	return by
 }
 
 // told raises the session of a request, whose label is seen, as far as size, types and failure tell of hidden data
@@ -257,7 +281,24 @@ func standIn(r *request, v *vault.Value, about, shape string, o *Outcome) json.R
 	return must(json.Marshal(result))
 }
 
-// Value returns the hidden value of an agent session that the agent names.
+// Named returns the hidden value of an agent session that the agent names, as Value does. That there is one is counted
+// like a call with values that goes: older values make room for large ones.
+func (h *Hidden) Named(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
+	if h.vault == nil {
+		return vault.Value{}, vault.ErrUnknown
+	}
+	run, err := h.venture(ctx, ref)
+	if err != nil {
+		return vault.Value{}, err
+	}
+	v, err := h.Value(ctx, ref, name)
+	if err == nil {
+		h.went(ctx, ref, run)
+	}
+	return v, err
+}
+
+// Value returns the hidden value of an agent session that has a name.
 func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
 	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(ctx, name, keys...) })
 }
@@ -299,7 +340,7 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	for i := range from {
 		l = label.Join(l, from[i].Label)
 	}
-	return h.keep(ctx, ref, tool, asComputed(l), part)
+	return h.keep(ctx, ref, vault.Value{Tool: tool, By: h.byOf(from), Label: asComputed(l), Part: part})
 }
 
 // IsOriginal reports whether an agent had no part in a hidden value: a server gave it so, its call used no hidden value,
@@ -311,18 +352,19 @@ func IsOriginal(v *vault.Value) bool {
 }
 
 // Sanitized keeps JSON that a sanitizer made of a hidden value. It has the label that the operator states, if the value
-// is one of [IsOriginal], and else that of the value. The decision on its call has to tell of that in [Call.Changes].
+// is one of [IsOriginal] that this process hid, or one of the same setup, and else that of the value. The decision on its call has to tell of that in [Call.Changes].
 func (h *Hidden) Sanitized(
 	ctx context.Context, c *Call, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
 ) (vault.Value, error) {
 	l := from.Label
-	if IsOriginal(from) {
+	if IsOriginal(from) && from.By == h.by() {
 		l = stated(l)
 	}
-	return h.keep(ctx, c.Session, c.Name, l, part)
+	return h.keep(ctx, c.Session, vault.Value{Tool: c.Name, By: from.By, Label: l, Part: part})
 }
 
-func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label.Label, part json.RawMessage) (vault.Value, error) {
+// keep keeps a value that Weir made of others.
+func (h *Hidden) keep(ctx context.Context, ref session.Ref, v vault.Value) (vault.Value, error) {
 	if h.vault == nil {
 		return vault.Value{}, vault.ErrUnknown
 	}
@@ -330,7 +372,8 @@ func (h *Hidden) keep(ctx context.Context, ref session.Ref, tool string, l label
 	if err != nil {
 		return vault.Value{}, err
 	}
-	return h.vault.Put(ctx, key, vault.Value{Server: Own, Method: "tools/call", Tool: tool, Part: part, Label: l})
+	v.Server, v.Method = Own, "tools/call"
+	return h.vault.Put(ctx, key, v)
 }
 
 // Reveal decides whether the agent may see a hidden value, as After decides on an answer but without the rules that hide, and, if so,

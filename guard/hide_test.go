@@ -13,6 +13,7 @@ import (
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/vault"
 )
@@ -226,12 +227,15 @@ func TestFamiliesShareValues(t *testing.T) {
 // Looks count in the agent session, and in the policy, where that asks.
 func TestLooksAreCounted(t *testing.T) {
 	f := hiding(t)
+	value, err := f.g.Hidden.Value(t.Context(), session.Ref{Key: "s", Principal: "p"}, f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob))
+	if err != nil {
+		t.Fatal(err)
+	}
 	look := func(bits int) guard.Verdict {
 		c := call("weir_look", guard.Looking(), `{"name":"weir_look"}`)
-		c.Server, c.Looks = guard.Own, bits
+		c.Server, c.Looks, c.Of = guard.Own, bits, value.By
 		return f.g.Hidden.Look(t.Context(), c)
 	}
-	f.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
 	if v := look(60); v.Effect != policy.Allow {
 		t.Fatalf("%v: %s", v.Effect, v.Message)
 	}
@@ -244,6 +248,40 @@ func TestLooksAreCounted(t *testing.T) {
 	f.g.Swap(policy.Default(), policy.Enforce)
 	if v := look(1); v.Effect != policy.Block || v.Rule != guard.RuleLooked {
 		t.Errorf("where the policy says nothing of it: %v by %s", v.Effect, v.Rule)
+	}
+}
+
+// TestOtherSetupsLowerNothing holds that a process with another policy, mode or sanitizers tells no more of a value that it
+// did not hide, and lowers no label, though it shares the session and the vault.
+func TestOtherSetupsLowerNothing(t *testing.T) {
+	kept, state := vault.New(vault.Limits{}), guard.NewState(nil, record.Discard())
+	strict, _ := policy.Profile(policy.Headless)
+	with := func(p *policy.Policy, m policy.Mode, setup string) *fixture {
+		return newFixture(t, func(o *guard.Options) { o.State, o.Policy, o.Mode, o.Vault, o.Setup = state, p, m, kept, setup })
+	}
+	ours := with(strict, policy.Enforce, "a")
+	name := ours.hide(t, call("inbox", fetchPage, `{"name":"inbox"}`), mailFromBob)
+	ref := session.Ref{Key: "s", Principal: "p"}
+	for about, other := range map[string]*fixture{
+		"the same":   with(strict, policy.Enforce, "a"),
+		"a mode":     with(strict, policy.WarnOnly, "a"),
+		"a policy":   with(policy.Default(), policy.Enforce, "a"),
+		"sanitizers": with(strict, policy.Enforce, "b"),
+	} {
+		value, err := other.g.Hidden.Value(t.Context(), ref, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := call("weir_sanitize", guard.Looking(), `{"name":"weir_sanitize"}`)
+		made, err := other.g.Hidden.Sanitized(t.Context(), c, &value, func(label.Label) label.Label { return label.Label{} }, json.RawMessage(`"x"`))
+		if err != nil || made.Label.IsZero() != (about == "the same") {
+			t.Errorf("%s: sanitized to %+v, %v", about, made.Label, err)
+		}
+		look := call("weir_look", guard.Looking(), `{"name":"weir_look"}`)
+		look.Server, look.Looks, look.Of = guard.Own, guard.MaxLooked+1, value.By
+		if v := other.g.Hidden.Look(t.Context(), look); about != "the same" && (v.Allowed() || v.Rule != guard.RuleLooked) {
+			t.Errorf("%s: a look at too much: %v", about, v)
+		}
 	}
 }
 

@@ -113,7 +113,8 @@ func TestProbesEnd(t *testing.T) {
 		}
 		failures, ended := 0, false
 		for i := range 2000 {
-			_, _, end := h.Expand(t.Context(), ref, json.RawMessage(fmt.Sprintf(`"[[%s%s]]"`, v.Name, pointer(i))))
+			_, filling, end := h.Expand(t.Context(), ref, json.RawMessage(fmt.Sprintf(`"[[%s%s]]"`, v.Name, pointer(i))))
+			h.went(t.Context(), ref, max(filling.Run, 1)) // else that ends it first
 			if ended && !errors.Is(end, ErrSpent) {
 				t.Fatalf("%s: after the last bit: %v", name, end)
 			}
@@ -156,6 +157,25 @@ func TestTooLongExpansionsAreSpent(t *testing.T) {
 		}
 		if _, _, err := h.Expand(t.Context(), ref, json.RawMessage(`"`+strings.Repeat(v.Handle(), n)+`"`)); !errors.Is(err, want) {
 			t.Errorf("%d handles: %v", n, err)
+		}
+	}
+}
+
+// Whether calls with hidden values go tells no more than is counted: over all ends that there are in so many calls, the
+// answers are a code (Kraft's inequality).
+func TestVenturesTellWhatIsSpent(t *testing.T) {
+	const ways = 4 // in which a call does not go
+	var sum func(calls, run int) float64
+	sum = func(calls, run int) float64 {
+		if calls == 0 {
+			return 1
+		}
+		went, ended := sum(calls-1, run+1), sum(calls-1, 1)
+		return math.Pow(2, -float64(ventureBits(run))) * (went + ways*ended)
+	}
+	for calls := range 12 {
+		if got := sum(calls, 1); got > 1 {
+			t.Errorf("%d calls: %f", calls, got)
 		}
 	}
 }

@@ -32,16 +32,26 @@ func (v *Vault) Looked(ctx context.Context, key Space) (int, error) {
 // kept when Spend returns. Where the sum would be above most, it adds nothing, and the error is ErrSpent: then nothing
 // may be told. A negative number takes bits back of an answer that was not told.
 func (v *Vault) Spend(ctx context.Context, key Space, bits, most int) error {
+	return v.spend(ctx, key, bits, most, func(a *account) *int { return &a.bits })
+}
+
+// Venture is Spend for another sum: of the bits that a call with values tells by whether it goes.
+func (v *Vault) Venture(ctx context.Context, key Space, bits, most int) error {
+	return v.spend(ctx, key, bits, most, func(a *account) *int { return &a.odds })
+}
+
+func (v *Vault) spend(ctx context.Context, key Space, bits, most int, of func(*account) *int) error {
 	if bits == 0 {
 		return nil
 	}
 	v.used.Store(true)
 	err := v.change(ctx, key, func(s *space) error {
-		sum := min(max(s.account.bits+bits, 0), spent)
+		told := of(&s.account)
+		sum := min(max(*told+bits, 0), spent)
 		if bits > 0 && sum > most {
 			return ErrSpent
 		}
-		s.account.bits = sum
+		*told = sum
 		return nil
 	})
 	if err != nil {

@@ -47,6 +47,9 @@ func FindHandle(text string) (name string, line int) {
 type Filling struct {
 	Uses   []Value // without their answers, if they come from a program
 	Places []Place // where the document holds them
+
+	// Run is for whoever expands, who counts how many calls with values went in a row; 0: nobody counts.
+	Run int
 }
 
 // A Place is where a JSON document holds a hidden value, or a part of one.

@@ -23,8 +23,8 @@ const (
 )
 
 // A note is the part of a row that the store has in the clear, beside its label: of a value "value", its number, its
-// bytes, its name and where it is from; of an account "account", the bits, the values, whether it is full, and the
-// secret.
+// bytes, its name and where it is from; of an account "account", the bits of both
+// sums, the values, whether it is full, and the secret.
 type note struct {
 	kind   string
 	number int   // of a value: how many were kept before it
@@ -37,6 +37,7 @@ type note struct {
 // An account counts for a space, for as long as there is a session.
 type account struct {
 	bits   int    // that the agent was told
+	odds   int    // bits of whether calls that use values go
 	given  int    // numbers of values
 	full   bool   // more numbers and choices were told than are kept
 	secret string // of the names of the space
@@ -47,7 +48,7 @@ func (n *note) text() string {
 	case kindValue:
 		return fmt.Sprintf("%s %d %d %s %s", n.kind, n.number, n.bytes, n.name, n.from)
 	case kindAccount:
-		return fmt.Sprintf("%s %d %d %t %s", n.kind, n.bits, n.given, n.full, n.secret)
+		return fmt.Sprintf("%s %d,%d %d %t %s", n.kind, n.bits, n.odds, n.given, n.full, n.secret)
 	}
 	return n.kind
 }
@@ -63,15 +64,19 @@ func parseNote(text string) (n note, err error) {
 	if len(parts) != 5 {
 		return n, errNote
 	}
-	first, err := strconv.Atoi(parts[1])
+	bits, odds, counted := strings.Cut(parts[1], ",")
+	first, err := strconv.Atoi(bits)
 	second, also := strconv.ParseInt(parts[2], 10, 64)
+	if counted && err == nil {
+		n.odds, err = strconv.Atoi(odds)
+	}
 	switch n.kind = parts[0]; {
 	case err != nil || also != nil:
 		return n, errNote
 	case n.kind == kindValue:
 		n.number, n.bytes, n.name, n.from = first, second, parts[3], parts[4]
 	case n.kind == kindAccount:
-		n.account = account{first, int(second), parts[3] == "true", parts[4]}
+		n.account = account{first, n.odds, int(second), parts[3] == "true", parts[4]}
 	default:
 		return n, errNote
 	}

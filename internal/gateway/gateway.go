@@ -211,7 +211,7 @@ func New(opts Options) (*Gateway, error) {
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
-		Files: opts.Files, Review: opts.reviewing(), Memory: opts.remembering(traces), Vault: opts.Vault,
+		Files: opts.Files, Review: opts.reviewing(), Memory: opts.remembering(traces), Vault: opts.Vault, Setup: opts.Sanitizers.Stated(),
 	})
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func TestSanitized(t *testing.T) {
 		h.saysText("done")
 		for by, goes := range map[string]bool{"plain": false, "free": true} {
 			value := made(by, "/from")
-			if answer := string(h.call("post", `{"text":"[[`+value+`]]"}`)); strings.Contains(answer, "an outsider may want it") == goes {
+			if answer := string(h.call("post", `{"text":"[[`+value+`]]"}`)); strings.Contains(answer, "a person has to accept this call") == goes {
 				t.Errorf("%s: %s", by, answer)
 			}
 		}

@@ -3,6 +3,8 @@ package sanitize
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,6 +88,15 @@ type Sanitizers struct {
 	Rules   map[string]Rule
 	Scanner *detect.Scanner // of Redact
 	Model   Model           // of Summarize; nil: there is none
+}
+
+// Stated names all that the operator states of labels.
+func (s *Sanitizers) Stated() string {
+	if s == nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Append(nil, s.Rules))
+	return hex.EncodeToString(sum[:8])
 }
 
 // maxSummary is how long the answer of a model may be, in bytes.

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
+	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/vault"
 )
 
@@ -168,9 +169,12 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	return nil, x.declined(resumed)
 }
 
+// A finder finds the value that an agent names: see [guard.Hidden.Named].
+type finder func(ctx context.Context, ref session.Ref, name string) (vault.Value, error)
+
 // begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to
 // answer the host with if that does not work.
-func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*ownCall, *rpc.Message) {
+func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue, find finder) (*ownCall, *rpc.Message) {
 	x, refusal := f.open(ctx, m)
 	if refusal != nil {
 		return nil, refusal
@@ -183,9 +187,12 @@ func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue) (*o
 	}
 	named, path := strings.TrimSuffix(strings.TrimPrefix(into.named(), "[["), "]]"), ""
 	named, path, _ = strings.Cut(named, "#")
-	value, err := f.Engine.Guard.Hidden.Value(ctx, x.route.call.Session, named)
+	value, err := find(ctx, x.route.call.Session, named)
 	if errors.Is(err, vault.ErrUnknown) {
 		return nil, failed(x, valueError(err)+": it may have been dropped; call the tool again that gave it")
+	}
+	if errors.Is(err, guard.ErrSpent) {
+		return nil, failed(x, err.Error())
 	}
 	if err != nil {
 		return nil, f.InternalError(x.m, err)
@@ -209,6 +216,8 @@ func handleError(g *Engine, err error) string {
 	switch {
 	case errors.Is(err, vault.ErrShape), errors.Is(err, vault.ErrHandles):
 		return err.Error()
+	case errors.Is(err, guard.ErrVentured):
+		return guard.ErrVentured.Error()
 	case errors.Is(err, guard.ErrSpent):
 		return guard.ErrSpent.Error() + ": use handles without a pointer and pointers that the shape of a value tells, or weir_look with as: text"
 	}
@@ -218,7 +227,7 @@ func handleError(g *Engine, err error) string {
 // reveal answers weir_reveal: the hidden result, as far as the guard lets the agent see it.
 func (f ownHost) reveal(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments valueArguments
-	x, refusal := f.begin(ctx, m, &arguments)
+	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Value)
 	if refusal != nil {
 		return refusal
 	}
@@ -280,7 +289,7 @@ func (f ownHost) source(ctx context.Context, x *ownCall) *guard.Call {
 // look answers weir_look.
 func (f ownHost) look(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments lookArguments
-	x, refusal := f.begin(ctx, m, &arguments)
+	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
 	if refusal != nil {
 		return refusal
 	}
@@ -319,7 +328,7 @@ const maxEach = 256
 // each answers weir_each. No element is seen by the look at another.
 func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments eachArguments
-	x, refusal := f.begin(ctx, m, &arguments)
+	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
 	if refusal != nil {
 		return refusal
 	}
@@ -365,7 +374,7 @@ func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 // So many of them a refusal tells too.
 func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool) (*guard.Admission, *rpc.Message) {
 	call := x.route.call
-	call.Looks, call.Tells = bits, tells
+	call.Looks, call.Tells, call.Of = bits, tells, x.value.By
 	if !derives {
 		typed := x.value
 		typed.Label = typed.Label.Typed()

@@ -273,12 +273,7 @@ func (r *programRun) stop(inner *exchange, refusal *rpc.Message) error {
 	if !inner.veiled || protocol.NeedsInput(refusal.Result) {
 		return program.ErrStop
 	}
-	told := guard.Refusal{When: policy.OnCall, Message: "a call of the program does not go, or has no result for programs; which one, and why, is " +
-		"for the user, in weir log"}
-	if inner.remedy != "" {
-		told.Effect, told.Message = policy.Ask, "a person has to accept a call of the program: "+inner.remedy
-	}
-	r.refusal = r.x.refused(told)
+	r.refusal = r.x.refused(veiled(policy.Block, "a call of the program", inner.remedy))
 	return program.ErrStop
 }
 

@@ -30,6 +30,9 @@ type request struct {
 
 // refused answers a request that may not happen, or whose answer the agent may not see.
 func (x *request) refused(r guard.Refusal) *rpc.Message {
+	if x.ventures() {
+		r = veiled(r.Effect, "this call with hidden values", x.remedy)
+	}
 	if about := x.conversation(); about != "" {
 		r.Message += "; " + about
 	}
@@ -95,7 +98,23 @@ func (x *request) cancelSuspended() {
 
 // warn keeps a warning for the agent, beside the answer.
 func (x *request) warn(r guard.Refusal) {
-	if r.Effect == policy.Warn {
-		x.warning = &r
+	if r.Effect != policy.Warn {
+		return
 	}
+	if x.ventures() {
+		r = guard.Refusal{Effect: r.Effect, When: r.When, Message: "policy warns of this call with hidden values; the reason is for the user, in weir log"}
+	}
+	x.warning = &r
+}
+
+// ventures reports whether handles in the request stand for hidden values. Then the decision may depend on these, and the
+// agent is told of it what [guard.Hidden.Expand] counts.
+func (x *request) ventures() bool { return x.route != nil && x.route.call.Run > 0 }
+
+// veiled returns the refusal of a call for an agent that may not learn the reason. With a remedy a person may accept it.
+func veiled(e policy.Effect, call, remedy string) guard.Refusal {
+	if remedy != "" {
+		return guard.Refusal{Effect: policy.Ask, When: policy.OnCall, Message: "a person has to accept " + call + ": " + remedy}
+	}
+	return guard.Refusal{Effect: e, When: policy.OnCall, Message: call + " does not go, or has no result that can be hidden; the reason is for the user, in weir log"}
 }

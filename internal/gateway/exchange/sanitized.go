@@ -57,7 +57,7 @@ func sanitizing(f ownHost) ownTool {
 // sanitized answers weir_sanitize.
 func sanitized(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	var arguments sanitizeArguments
-	x, refusal := f.begin(ctx, m, &arguments)
+	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
 	if refusal != nil {
 		return refusal
 	}
