@@ -1,5 +1,7 @@
 package files
 
+import "sync"
+
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and made anew for each call, since files change.
 type disk struct{ seen map[string]entry }
@@ -8,6 +10,17 @@ type disk struct{ seen map[string]entry }
 type entry struct {
 	node node
 	err  error
+}
+
+// disks are those of earlier calls, emptied, for their memory.
+var disks = sync.Pool{New: func() any { return &disk{seen: make(map[string]entry, usualNames)} }}
+
+// release gives up a disk, which has seen nothing from then on.
+func (d *disk) release() {
+	if len(d.seen) <= 4*usualNames {
+		clear(d.seen)
+		disks.Put(d)
+	}
 }
 
 // usualNames is about how many names a call has looked up: those of Weir's own files, and a few of its own.
