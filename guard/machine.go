@@ -36,15 +36,18 @@ func textsOf(r *request) (texts []Text) {
 		texts = append(texts, Text{path, text, name, content[path]})
 	}
 	everyText(r.Arguments, "", add)
-	for member, inner := range rawjson.Members(r.Params) {
-		if member == "_meta" || member == "arguments" {
-			continue
+	value := func(path, text string, name bool) {
+		if !name && !(path == "name" && text == r.Name) {
+			add(path, text, name)
 		}
-		everyText(inner, member, func(path, text string, name bool) {
-			if !name && !(path == "name" && text == r.Name) {
-				add(path, text, name)
-			}
-		})
+	}
+	if rawjson.Kind(r.Params) != '{' {
+		everyText(r.Params, "", value)
+	}
+	for member, inner := range rawjson.Members(r.Params) {
+		if member != "_meta" && member != "arguments" {
+			everyText(inner, member, value)
+		}
 	}
 	for _, uri := range slices.Concat(r.resources.Reads, r.resources.Writes) {
 		texts = append(texts, Text{Path: "resource", Text: uri, Content: true})
