@@ -1,7 +1,7 @@
 package address
 
-// A Memory is [Find] and [Read] for texts that are read again and again: it reads each once. The zero Memory is ready to
-// use, by one goroutine. The slices that it returns belong to it.
+// A Memory is [Find] and [Read] for texts that are asked about again and again: it reads each once. The zero Memory is
+// ready to use, by one goroutine. The slices that it returns belong to it.
 type Memory struct {
 	found map[string][]Place
 	read  map[string]Reading

@@ -12,19 +12,24 @@ type entry struct {
 	err  error
 }
 
-// disks are those of earlier calls, emptied, for their memory.
-var disks = sync.Pool{New: func() any { return &disk{seen: make(map[string]entry, usualNames)} }}
-
-// release gives up a disk, which has seen nothing from then on.
-func (d *disk) release() {
-	if len(d.seen) <= 4*usualNames {
-		clear(d.seen)
-		disks.Put(d)
-	}
-}
-
 // usualNames is about how many names a call has looked up: those of Weir's own files, and a few of its own.
 const usualNames = 32
+
+// newDisk returns one that has seen nothing, with the memory of an earlier one.
+func newDisk(earlier *sync.Pool) *disk {
+	if d, ok := earlier.Get().(*disk); ok {
+		return d
+	}
+	return &disk{seen: make(map[string]entry, usualNames)}
+}
+
+// release gives up a disk, which has seen nothing from then on.
+func (d *disk) release(earlier *sync.Pool) {
+	if len(d.seen) <= 4*usualNames {
+		clear(d.seen)
+		earlier.Put(d)
+	}
+}
 
 // lstat is [os.Lstat].
 func (d *disk) lstat(path string) (node, error) {

@@ -28,6 +28,7 @@ type Ground struct {
 	opts    Options
 	owns    []ownName // of the options
 	folders []string  // declared, with links followed
+	disks   sync.Pool // of earlier calls, emptied
 
 	mu   sync.Mutex
 	told map[string]bool // folders that Strange was told of, up to maxTold

@@ -18,8 +18,8 @@ func (g *Ground) Own(t guard.Touch) string {
 	if t.Server == guard.Own || t.Server != "" && g.opts.Servers[t.Server].Far {
 		return "" // the calls of a program are looked at one by one; on another machine are none of them
 	}
-	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t), disk: disks.Get().(*disk)}
-	defer c.disk.release()
+	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t), disk: newDisk(&g.disks)}
+	defer c.disk.release(&g.disks)
 	for _, a := range t.Texts {
 		if text := strings.TrimSpace(a.Text); c.isFolder(text) {
 			c.site.bases = appendNew(slices.Clip(c.site.bases), text)

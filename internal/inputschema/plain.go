@@ -17,32 +17,23 @@ type plainSchema struct {
 
 // Keywords that say nothing of values, and of objects nothing of the members that properties names.
 var (
-	remarks = setOf("title", "description", "default", "examples", "$comment")
-	whole   = setOf("$schema", "type", "properties", "required", "additionalProperties")
-	drafts  = setOf("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")
+	remarks = []string{"title", "description", "default", "examples", "$comment"}
+	whole   = []string{"$schema", "type", "properties", "required", "additionalProperties"}
 )
 
-func setOf(names ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
-}
+// drafts are those that are known by name.
+var drafts = []any{nil, "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"}
 
 // plainOf reads a schema that is known to be a valid one.
 func plainOf(root any) *plainSchema {
 	schema, _ := root.(map[string]any)
-	if schema["type"] != "object" {
+	if schema["type"] != "object" || !slices.Contains(drafts, schema["$schema"]) {
 		return nil
 	}
 	for keyword := range schema {
-		if !whole[keyword] && !remarks[keyword] {
+		if !slices.Contains(whole, keyword) && !slices.Contains(remarks, keyword) {
 			return nil
 		}
-	}
-	if draft, _ := schema["$schema"].(string); schema["$schema"] != nil && !drafts[draft] {
-		return nil
 	}
 	p := &plainSchema{types: map[string]string{}}
 	properties, _ := schema["properties"].(map[string]any)
@@ -67,7 +58,7 @@ func plainOf(root any) *plainSchema {
 func plainType(schema any) string {
 	m, _ := schema.(map[string]any)
 	for keyword := range m {
-		if keyword != "type" && !remarks[keyword] {
+		if keyword != "type" && !slices.Contains(remarks, keyword) {
 			return ""
 		}
 	}
