@@ -27,6 +27,7 @@ type request struct {
 
 	roles     overlay.Roles     // of the arguments, by the operator
 	resources overlay.Resources // that they name
+	texts     []Text            // of the call, as it may touch files; nil before a look at that
 	said      contract.Contract // by operator and server, for the arguments
 	step      bool              // it is decided on as a step of a plan that nobody has approved
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none

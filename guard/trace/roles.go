@@ -82,10 +82,10 @@ var destinationWords = []string{
 
 // draft guesses which arguments are destinations, by their names and by what they look like. It serves people, who are
 // shown them, and facts that raise: no fact that may lower is made from it.
-func draft(all []policy.Argument) policy.Roles {
+func draft(texts *address.Memory, all []policy.Argument) policy.Roles {
 	var r policy.Roles
 	for _, a := range all {
-		if leadsSomewhere(a.Text) || slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool {
+		if leadsSomewhere(texts, a.Text) || slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool {
 			return slices.Contains(destinationWords, w)
 		}) {
 			r.Destinations = append(r.Destinations, a)
@@ -97,7 +97,7 @@ func draft(all []policy.Argument) policy.Roles {
 }
 
 // leadsSomewhere reports whether a value as a whole may be an address.
-func leadsSomewhere(text string) bool {
-	r := address.Read(text)
+func leadsSomewhere(texts *address.Memory, text string) bool {
+	r := texts.Read(text)
 	return r.Sure || len(r.Places) > 0 && !strings.ContainsAny(strings.TrimSpace(text), " \n")
 }

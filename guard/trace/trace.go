@@ -170,7 +170,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	}
 	roles := f.Roles
 	if !roles.Known {
-		roles = draft(all)
+		roles = draft(&ct.texts, all)
 	}
 	roles.Cut = roles.Cut || cut
 	f.Call = policy.CallFacts{
@@ -183,7 +183,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
 	}
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
-	destinations(s, &f.Call, roles, t.domains)
+	destinations(&ct, &f.Call, roles)
 	if f.PlainRead() && roles.Known {
 		found.Listed = s.corpus.pages().beside(found.target().Text)
 	}
@@ -197,20 +197,20 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 const unsureHost = "?"
 
 // destinations fills in where the call goes, and whether those places are known.
-func destinations(s *sessionTrace, call *policy.CallFacts, roles policy.Roles, domains []string) {
+func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 	var values, hosts []string
 	known, own := true, true
 	for _, d := range roles.Destinations {
 		values = append(values, clip(d.Text))
-		known = known && s.destinations[clip(d.Text)]
-		r := address.Read(d.Text)
+		known = known && t.session.destinations[clip(d.Text)]
+		r := t.texts.Read(d.Text)
 		own = own && r.Sure
 		if !r.Sure && len(r.Places) > 0 {
 			hosts = append(hosts, unsureHost)
 		}
 		for _, host := range r.Hosts() {
 			hosts = append(hosts, host)
-			own = own && address.Within(host, domains)
+			own = own && address.Within(host, t.domains)
 		}
 	}
 	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
