@@ -63,13 +63,15 @@ type wrapped struct {
 	out  *bufio.Reader
 	data string
 	id   int
+
+	answers map[int]int // how many there were, by id
 }
 
 // wrap starts a server of the demonstration, called by its kind, and shakes hands with it. The launcher is in front of
 // weir.
 func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapped {
 	w.t.Helper()
-	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind)}
+	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind), answers: map[int]int{}}
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
@@ -127,8 +129,17 @@ func (s *wrapped) ask(method, params string) (text string, ok bool) {
 		if err != nil {
 			return "", false
 		}
-		var m struct{ ID int }
-		if json.Unmarshal(line, &m) == nil && m.ID == s.id {
+		var m struct {
+			ID     int
+			Method string
+		}
+		if json.Unmarshal(line, &m) != nil || m.Method != "" {
+			continue
+		}
+		if s.answers[m.ID]++; s.answers[m.ID] > 1 {
+			s.t.Errorf("request %d has %d answers", m.ID, s.answers[m.ID])
+		}
+		if m.ID == s.id {
 			return string(line), true
 		}
 	}
@@ -324,97 +335,124 @@ func TestNamesOfWraps(t *testing.T) {
 	}
 }
 
-// wrapsOwner returns the process that decides for the wraps.
-func (w *wrapper) wrapsOwner() int {
+// wrapsOwner returns the process that decides for the wraps, once there is one other than the one before.
+func (w *wrapper) wrapsOwner(before int) int {
 	w.t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may be gone
-		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		if strings.HasPrefix(string(line), "weir\x00serve\x00--wraps\x00") && strings.Contains(string(environ), "HOME="+w.home+"\x00") {
-			pid, err := strconv.Atoi(filepath.Base(dir))
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			return pid
+	for range 1000 {
+		dirs, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil {
+			w.t.Fatal(err)
 		}
+		for _, dir := range dirs {
+			line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may be gone
+			environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+			if !strings.HasPrefix(string(line), "weir\x00serve\x00--wraps\x00") || !strings.Contains(string(environ), "HOME="+w.home+"\x00") {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && pid != before {
+				return pid
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	w.t.Fatal("no process decides for the wraps")
 	return 0
 }
 
-// TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others
-// begin with all labels, and with no words of the user.
+// lostAnswer is in the answer to a request that was open when the process that decides was killed.
+const lostAnswer = "this request may or may not have been carried out"
+
+// serverAfter returns the process group of the server of a wrap, once it is another one than before.
+func (s *wrapped) serverAfter(before int) int {
+	s.t.Helper()
+	for range 1000 {
+		text, _ := os.ReadFile(filepath.Join(s.data, "pid")) // it may be being written
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid != before {
+			return pid
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.t.Fatal("the server is not started again")
+	return 0
+}
+
+// TestWrapsOwnerKilled kills the process that decides: the wraps go on with new processes of their servers, with all
+// labels, and with no words of the user.
 func TestWrapsOwnerKilled(t *testing.T) {
 	w := newWrapper(t, wordsPolicy)
 	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
 	if !mail.call("send_email", mailToBen, "tell Ben about the bridge") {
 		t.Fatal("the mail was not sent")
 	}
-	if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
+	started := map[*wrapped]int{files: files.server(), mail: mail.server()}
+	if err := syscall.Kill(w.wrapsOwner(0), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*wrapped{files, mail} {
-		if s.call("send_email", mailToBen, "tell Ben") {
-			t.Error("a call went without anybody who decides")
-		}
-		if got := wait(s.cmd); got != "exit status 1" {
-			t.Errorf("a wrap ended with %s", got)
-		}
-		if !gone(s.server()) {
+	for s, before := range started {
+		s.serverAfter(before)
+		if !dead(before) {
 			t.Error("the server is still there")
 		}
 	}
-	if w.wrap("mail", nil).call("send_email", mailToBen, "") {
+	if mail.call("send_email", mailToBen, "") {
 		t.Error("a mail was sent with words that nobody remembers")
 	}
-	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 1 {
+	if !files.call("list_files", `{}`, "") || !mail.call("send_email", mailToBen, "tell Ben") {
+		t.Error("the wraps do not go on")
+	}
+	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 2 {
 		t.Errorf("%d mails were sent, %v", len(sent), err)
 	}
 }
 
+// killsInARow is how many processes that decide may be killed before a wrap ends.
+const killsInARow = 3
+
 // TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
-// mail goes that the user has said nothing for, no answer is made up, and every wrap ends with its server.
+// mail goes that the user has said nothing for, each call has one answer, none is made up, and the wraps go on.
 func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
 	w := newWrapper(t, wordsPolicy)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	var answered atomic.Int64
-	for range *ownerKills {
+	var answered, lost atomic.Int64
+	for range (*ownerKills + killsInARow - 1) / killsInARow {
 		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+		var killed atomic.Bool
 		var working sync.WaitGroup
 		for _, s := range []*wrapped{files, mail} {
 			working.Go(func() {
-				for {
+				for again := true; again; {
 					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
-					if !ok {
-						return
-					}
 					answered.Add(1)
-					if s == mail && !strings.Contains(text, "the user has said nothing") {
+					last := killed.Load()
+					switch {
+					case !ok:
+						t.Errorf("seed %d: the wrap has ended", seed)
+						return
+					case strings.Contains(text, lostAnswer):
+						lost.Add(1)
+					case s == mail && !strings.Contains(text, "the user has said nothing"):
 						t.Errorf("seed %d: the answer is %s", seed, text)
+					default:
+						again = !last
 					}
 				}
 			})
 		}
-		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-		if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+		owner := 0
+		for range killsInARow {
+			owner = w.wrapsOwner(owner)
+			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+			if err := syscall.Kill(owner, syscall.SIGKILL); err != nil && err != syscall.ESRCH { // one that came too late to own anything
+				t.Fatal(err)
+			}
 		}
+		killed.Store(true)
 		working.Wait()
-		for _, s := range []*wrapped{files, mail} {
-			if got := wait(s.cmd); got != "exit status 1" {
-				t.Errorf("seed %d: a wrap ended with %s", seed, got)
-			}
-			if !dead(s.server()) {
-				t.Errorf("seed %d: the server is still there", seed)
-			}
-		}
+		files.end()
+		mail.end()
 	}
-	t.Logf("%d answers", answered.Load())
+	t.Logf("%d answers, %d of them lost", answered.Load(), lost.Load())
 	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
 		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
 	}
