@@ -7,20 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 	"unicode"
-
-	"github.com/weir-mcp/weir/internal/demo/servers"
 )
 
 // A wrapper is a host that starts weir wraps: this process. It names its conversation as Claude Code does, unless it
@@ -29,6 +23,7 @@ type wrapper struct {
 	*hooked
 	policy string
 	client string
+	asked  bool // whether it can ask the user
 }
 
 // wordsPolicy lets mail go once the user has said anything.
@@ -71,7 +66,7 @@ type wrapped struct {
 // weir.
 func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapped {
 	w.t.Helper()
-	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind), answers: map[int]int{}}
+	s := &wrapped{t: w.t, data: filepath.Join(w.home, kind)}
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
@@ -83,6 +78,7 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 // start starts a command that serves the host, and shakes hands with it.
 func (w *wrapper) start(s *wrapped, environ, args []string) {
 	w.t.Helper()
+	s.answers = map[int]int{}
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "CLAUDE_CODE_SESSION_ID=one"}, environ...)
 	s.cmd.Stderr = w.t.Output()
@@ -99,7 +95,11 @@ func (w *wrapper) start(s *wrapped, environ, args []string) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(s.end)
-	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, w.client)); !ok {
+	abilities := `{}`
+	if w.asked {
+		abilities = `{"elicitation":{}}`
+	}
+	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}`, abilities, w.client)); !ok {
 		w.t.Fatal("no handshake")
 	}
 }
@@ -332,129 +332,6 @@ func TestNamesOfWraps(t *testing.T) {
 	}
 	if same := w.wrap("mail", nil); !same.call("send_email", mailToBen, "") {
 		t.Error("the same server does not have the memory")
-	}
-}
-
-// wrapsOwner returns the process that decides for the wraps, once there is one other than the one before.
-func (w *wrapper) wrapsOwner(before int) int {
-	w.t.Helper()
-	for range 1000 {
-		dirs, err := filepath.Glob("/proc/[0-9]*")
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, dir := range dirs {
-			line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may be gone
-			environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-			if !strings.HasPrefix(string(line), "weir\x00serve\x00--wraps\x00") || !strings.Contains(string(environ), "HOME="+w.home+"\x00") {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && pid != before {
-				return pid
-			}
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	w.t.Fatal("no process decides for the wraps")
-	return 0
-}
-
-// lostAnswer is in the answer to a request that was open when the process that decides was killed.
-const lostAnswer = "this request may or may not have been carried out"
-
-// serverAfter returns the process group of the server of a wrap, once it is another one than before.
-func (s *wrapped) serverAfter(before int) int {
-	s.t.Helper()
-	for range 1000 {
-		text, _ := os.ReadFile(filepath.Join(s.data, "pid")) // it may be being written
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid != before {
-			return pid
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	s.t.Fatal("the server is not started again")
-	return 0
-}
-
-// TestWrapsOwnerKilled kills the process that decides: the wraps go on with new processes of their servers, with all
-// labels, and with no words of the user.
-func TestWrapsOwnerKilled(t *testing.T) {
-	w := newWrapper(t, wordsPolicy)
-	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-	if !mail.call("send_email", mailToBen, "tell Ben about the bridge") {
-		t.Fatal("the mail was not sent")
-	}
-	started := map[*wrapped]int{files: files.server(), mail: mail.server()}
-	if err := syscall.Kill(w.wrapsOwner(0), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for s, before := range started {
-		s.serverAfter(before)
-		if !dead(before) {
-			t.Error("the server is still there")
-		}
-	}
-	if mail.call("send_email", mailToBen, "") {
-		t.Error("a mail was sent with words that nobody remembers")
-	}
-	if !files.call("list_files", `{}`, "") || !mail.call("send_email", mailToBen, "tell Ben") {
-		t.Error("the wraps do not go on")
-	}
-	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 2 {
-		t.Errorf("%d mails were sent, %v", len(sent), err)
-	}
-}
-
-// killsInARow is how many processes that decide may be killed before a wrap ends.
-const killsInARow = 3
-
-// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
-// mail goes that the user has said nothing for, each call has one answer, none is made up, and the wraps go on.
-func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
-	w := newWrapper(t, wordsPolicy)
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	var answered, lost atomic.Int64
-	for range (*ownerKills + killsInARow - 1) / killsInARow {
-		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-		var killed atomic.Bool
-		var working sync.WaitGroup
-		for _, s := range []*wrapped{files, mail} {
-			working.Go(func() {
-				for again := true; again; {
-					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
-					answered.Add(1)
-					last := killed.Load()
-					switch {
-					case !ok:
-						t.Errorf("seed %d: the wrap has ended", seed)
-						return
-					case strings.Contains(text, lostAnswer):
-						lost.Add(1)
-					case s == mail && !strings.Contains(text, "the user has said nothing"):
-						t.Errorf("seed %d: the answer is %s", seed, text)
-					default:
-						again = !last
-					}
-				}
-			})
-		}
-		owner := 0
-		for range killsInARow {
-			owner = w.wrapsOwner(owner)
-			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
-			if err := syscall.Kill(owner, syscall.SIGKILL); err != nil && err != syscall.ESRCH { // one that came too late to own anything
-				t.Fatal(err)
-			}
-		}
-		killed.Store(true)
-		working.Wait()
-		files.end()
-		mail.end()
-	}
-	t.Logf("%d answers, %d of them lost", answered.Load(), lost.Load())
-	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
-		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
 	}
 }
 

@@ -67,7 +67,7 @@ type File struct {
 	Path    string     // on all systems that have none of their own below
 	MacOS   string
 	Windows string
-	Env     string // the variables that name another directory for the file, of which the first that is set counts; NAME/below: one around it
+	Env     string // variables that name another directory for it: the first that is set counts; NAME/below: one around it
 	Refers  string // a member by which the file may lead to other files with servers
 }
 
