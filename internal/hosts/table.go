@@ -161,8 +161,8 @@ var cursorHooks = &Hooks{
 	Flat:   true, Guarded: true, New: "{\n  \"version\": 1\n}\n", Extra: []Member{{"timeout", "60"}, {"failClosed", "true"}},
 }
 
-// VS Code can read the hooks of Claude Code, and reads those of Copilot CLI, which have other tools. So those for its own chat are
-// in a file that a setting names. It goes on where a hook fails or is too slow.
+// VS Code can read the hooks of Claude Code, and reads those of Copilot CLI, which have other tools. So those for its
+// own chat are in a file that a setting names. It goes on where a hook fails or is too slow.
 var vscodeHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: vscodeHookFile},
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"}, Flat: true, Guarded: true, Extra: []Member{{"timeout", "60"}},
