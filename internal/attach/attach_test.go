@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/weir-mcp/weir/internal/owner"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -203,6 +205,27 @@ func TestOwnerFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDiesOften holds that the fourth end of an owner in a while is one too many, however many there were before it.
+func TestDiesOften(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k, now := new(keeper), time.Unix(0, 0)
+		var deaths []time.Time
+		for _, pause := range rapid.SliceOf(rapid.IntRange(0, 15)).Draw(t, "pauses in seconds") {
+			now = now.Add(time.Duration(pause) * time.Second)
+			deaths = append(deaths, now)
+			recent := 0
+			for _, at := range deaths {
+				if now.Sub(at) < deathTime {
+					recent++
+				}
+			}
+			if often := k.diesOften(now); often != (recent > maxDeaths) {
+				t.Errorf("%d ended in %v: %v", recent, deathTime, often)
+			}
+		}
+	})
 }
 
 // TestHostilePeers has processes send the owner anything but the streams of a wrap: it takes none of them, and keeps no

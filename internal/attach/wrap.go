@@ -105,11 +105,12 @@ func (k *keeper) again(ctx context.Context) (l *life, err error) {
 // diesOften notes that an owner has ended, and reports whether that happens too often.
 func (k *keeper) diesOften(now time.Time) bool {
 	k.deaths = append(k.deaths, now)
-	if len(k.deaths) > maxDeaths {
-		k.deaths = k.deaths[1:]
-		return now.Sub(k.deaths[0]) < deathTime
+	if len(k.deaths) <= maxDeaths {
+		return false
 	}
-	return false
+	first := k.deaths[0]
+	k.deaths = k.deaths[1:]
+	return now.Sub(first) < deathTime
 }
 
 // begin has an owner begin. One that is another program gets nothing, not even the head.
