@@ -8,9 +8,9 @@
 // the streams of the server. So nothing that the owner is told to do starts a program, and the server runs with the
 // variables, in the folder and within the confinement of the wrap, as it would without an owner.
 //
-//	status, err := attach.Run(ctx, client, head, attach.Wrap{Streams: streams, Start: start}) // in weir wrap
+//	status, err := attach.Run(ctx, client, head, attach.Wrap{Host: host, Start: start, …}) // in weir wrap
 //
-//	guest, err := attach.Accept(conn)                                                         // in the owner
+//	guest, err := attach.Accept(conn)                                                      // in the owner
 //	status := guest.Serve(ctx, serve)
 //
 // After the head, messages are JSON in frames of package owner's form; some bring descriptors:
