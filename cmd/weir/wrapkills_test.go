@@ -168,12 +168,12 @@ func TestWrapsOwnerKilledWhileItAsks(t *testing.T) {
 	if err := syscall.Kill(w.wrapsOwner(0), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if text := files.message(func(id, _ string) bool { return id == `"one"` }); !strings.Contains(text, lostAnswer) {
-		t.Errorf("the open call is answered with %s", text)
-	}
 	text := files.message(func(_, method string) bool { return method == "notifications/cancelled" })
 	if !strings.Contains(text, first) {
 		t.Errorf("the question %s is not withdrawn: %s", first, text)
+	}
+	if text := files.message(func(id, _ string) bool { return id == `"one"` }); !strings.Contains(text, lostAnswer) {
+		t.Errorf("the open call is answered with %s", text)
 	}
 	second, third := question("two", "a"), question("three", "b")
 	if first == second || first == third {

@@ -159,9 +159,17 @@ func spelled(value json.RawMessage) string {
 	return string(value)
 }
 
-// lost closes the account of an owner that has ended, and returns the lines that tell the host: one answer to each open
-// request but the handshake, and an end to each request of that owner.
+// lost closes the account of an owner that has ended, and returns the lines that tell the host: an end to each request
+// of that owner, and one answer to each open request but the handshake.
 func (b *book) lost() (lines [][]byte) {
+	for id := range b.asked {
+		raw := json.RawMessage(id)
+		if id[0] == '"' {
+			raw = rawjson.Quote(id[1:])
+		}
+		params, _ := rawjson.Set([]byte(`{"reason":"no longer needed"}`), raw, "requestId")
+		lines = append(lines, rpc.NewNotification("notifications/cancelled", params).Append(nil))
+	}
 	why := &rpc.Error{Code: rpc.InternalError, Message: hosterror.New("the process of weir that decides has ended before it answered: " +
 		"this request may or may not have been carried out, and is not repeated").Error()}
 	for id, n := range b.open {
@@ -171,14 +179,6 @@ func (b *book) lost() (lines [][]byte) {
 		for range n {
 			lines = append(lines, rpc.ReplyError(json.RawMessage(id), why).Append(nil))
 		}
-	}
-	for id := range b.asked {
-		raw := json.RawMessage(id)
-		if id[0] == '"' {
-			raw = rawjson.Quote(id[1:])
-		}
-		params, _ := rawjson.Set([]byte(`{"reason":"no longer needed"}`), raw, "requestId")
-		lines = append(lines, rpc.NewNotification("notifications/cancelled", params).Append(nil))
 	}
 	clear(b.open)
 	clear(b.asked)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -37,6 +38,10 @@ type owners struct {
 	got    map[string]int // how often a request of the host came to one, by id
 	asked  int
 	errors []string
+
+	welcome  bool            // whether the handshake was answered
+	standing map[string]bool // the requests with an answer that a session remembers
+	told     map[string]bool // those of them that this owner was told again; nil once it has heard from the host itself
 }
 
 const window = 3 // requests that the host has open at a time
@@ -59,6 +64,9 @@ func (o *owners) serve(ctx context.Context, conn *net.UnixConn) {
 		o.mu.Lock()
 		life := o.lives
 		o.lives++
+		if o.told = nil; o.welcome {
+			o.told = map[string]bool{}
+		}
 		o.mu.Unlock()
 		in := bufio.NewScanner(g.Stdin)
 		for n, left := 0, 0; in.Scan(); n++ {
@@ -98,6 +106,7 @@ func (o *owners) take(g *Guest, life, n int, text []byte) (m *rpc.Message, answe
 	case !m.IsRequest():
 		return m, false
 	}
+	o.remember(m, again)
 	o.got[string(m.ID)]++
 	result := `{}`
 	if m.Method == "initialize" {
@@ -105,7 +114,7 @@ func (o *owners) take(g *Guest, life, n int, text []byte) (m *rpc.Message, answe
 	}
 	if life < len(o.script) {
 		s := o.script[life]
-		if again && s.retelling || !again && n%s.every == 0 {
+		if again && s.retelling || !again && (n+1)%s.every == 0 {
 			return m, false
 		}
 		if s.asks {
@@ -114,7 +123,35 @@ func (o *owners) take(g *Guest, life, n int, text []byte) (m *rpc.Message, answe
 		}
 	}
 	fmt.Fprintf(g.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	if !again {
+		o.answered(m)
+	}
 	return m, true
+}
+
+// remember notes a request that an owner is told again, and holds that it was told all of them when the host speaks.
+func (o *owners) remember(m *rpc.Message, again bool) {
+	if again && m.Method != "initialize" {
+		o.told[m.Method] = true
+	}
+	if !again && o.told != nil {
+		if !maps.Equal(o.told, o.standing) {
+			o.errors = append(o.errors, fmt.Sprintf("an owner is told %v again, and not %v", o.told, o.standing))
+		}
+		o.told = nil
+	}
+}
+
+// answered notes a request of the host with an answer.
+func (o *owners) answered(m *rpc.Message) {
+	switch m.Method {
+	case "initialize":
+		o.welcome = true
+	case "logging/setLevel", "resources/subscribe":
+		o.standing[m.Method] = true
+	case "resources/unsubscribe":
+		delete(o.standing, "resources/subscribe")
+	}
 }
 
 // TestEachRequestIsAnsweredOnce has owners end at any moment, in the middle of a line too, while a host makes requests:
@@ -122,7 +159,7 @@ func (o *owners) take(g *Guest, life, n int, text []byte) (m *rpc.Message, answe
 // cancelled.
 func TestEachRequestIsAnsweredOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		o := &owners{got: map[string]int{}, modern: rapid.Bool().Draw(rt, "modern"), script: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) scripted {
+		o := &owners{got: map[string]int{}, standing: map[string]bool{}, modern: rapid.Bool().Draw(rt, "modern"), script: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) scripted {
 			return scripted{
 				every: rapid.IntRange(1, 4).Draw(rt, "every"), most: rapid.IntRange(1, window).Draw(rt, "most"),
 				asks: rapid.Bool().Draw(rt, "asks"), half: rapid.Bool().Draw(rt, "half"), retelling: rapid.Bool().Draw(rt, "retelling"),
