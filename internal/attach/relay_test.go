@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
@@ -260,5 +261,47 @@ func (p *player) check(rt *rapid.T, o *owners) {
 	}
 	if len(p.asked) > 0 {
 		rt.Errorf("requests of owners that have ended are open: %v", p.asked)
+	}
+}
+
+// TestOtherServer has a server offer something else to the second owner than to the first: the wrap ends.
+func TestOtherServer(t *testing.T) {
+	lives := 0
+	client := owned(t, func(ctx context.Context, conn *net.UnixConn) {
+		g, err := Accept(conn)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer g.Close()
+		lives++
+		_ = g.Serve(ctx, func(context.Context) int {
+			in := bufio.NewScanner(g.Stdin)
+			in.Scan()
+			m, err := rpc.Parse(in.Bytes())
+			if err != nil {
+				t.Error(err)
+				return 1
+			}
+			fmt.Fprintf(g.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{"n":%d}}}`+"\n", m.ID, lives)
+			if in.Scan() && lives == 1 { // after the host has got the answer
+				_ = conn.Close()
+			}
+			return 0
+		})
+	})
+	w, h, shut := wrapOf(t, cat)
+	defer shut()
+	if _, err := io.WriteString(h.in, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if line, err := h.out.ReadString('\n'); err != nil {
+			t.Error(line, err)
+		}
+		_, _ = io.WriteString(h.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	}()
+	if status, err := Run(t.Context(), client, json.RawMessage(`{}`), w); status != 0 || err == nil || !strings.Contains(err.Error(), "something else") {
+		t.Errorf("status %d, %v", status, err)
 	}
 }
