@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -296,6 +297,43 @@ func TestMembersOfAgents(t *testing.T) {
 			in[member] = value
 			if a := m.before(id, tool, in); a.Effect != hook.Ask {
 				t.Errorf("%s with %s: %+v", tool, member, a)
+			}
+		}
+	}
+}
+
+// TestOneReaderOfCommands has each host run lines that its shell may read otherwise than a reader of simple words, in a
+// conversation that holds untrusted content and private data: none of them goes.
+func TestOneReaderOfCommands(t *testing.T) {
+	everywhere := []string{"git status a#b", "ls /srv/x#y", "cat /net/evil.example/x#y", "ls /net/evil.example/x",
+		"git log -- a#b", "ls =x", "cat a^b"}
+	others := []string{
+		`grep 'a\' '; touch x; echo (cat salaries.csv) > out #' /dev/null`, "cat \"a\u201d; calc; \u201cb\" x.md", "cat x,-delete", "ls 2>&1", "cat a > b",
+	}
+	for _, id := range hook.IDs() {
+		m := newMachine(t, id)
+		m.warm = true
+		m.file("salaries.csv", "ann,1\n")
+		d := dialects[id]
+		m.begins(d, "s")
+		m.asks(d, "s", d.fetch, "")
+		m.asks(d, "s", d.read, "")
+		lines := everywhere
+		if id == "cursor" || id == "opencode" || id == "vscode" {
+			lines = append(lines, others...)
+		}
+		for _, line := range lines {
+			in := maps.Clone(d.look.input)
+			in["command"] = line
+			if got := m.asks(d, "s", call{d.look.tool, in}, ""); got == hook.Pass {
+				t.Errorf("%s: %q goes", id, line)
+			}
+		}
+		for _, line := range []string{"ls -la " + m.work, "cat " + m.work + "/salaries.csv | head -20", "grep -rn 'func main' " + m.work} {
+			in := maps.Clone(d.look.input)
+			in["command"] = line
+			if got := m.asks(d, "s", call{d.look.tool, in}, ""); got != hook.Pass {
+				t.Errorf("%s: %q: %v", id, line, got)
 			}
 		}
 	}
