@@ -50,13 +50,16 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
 		return args, err
 	}
-	switch e.Tool {
-	case e.Host.shell.tool:
+	if e.Tool == e.Host.shell.tool {
 		return e.understood(known, args)
-	case e.Host.search:
-		return e.searched(args)
 	}
-	return args, nil
+	if s, searches := e.Host.searches[e.Tool]; searches {
+		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, e.folders(s)))})
+	}
+	if err != nil || e.Tool != e.Host.search {
+		return args, err
+	}
+	return e.searched(args)
 }
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's

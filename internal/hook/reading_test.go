@@ -338,3 +338,42 @@ func TestOneReaderOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfFolders has each host search folders with names like those of files that hold no credentials, and a file
+// that is a link to some: the name stands for nothing in it.
+func TestNamesOfFolders(t *testing.T) {
+	for _, c := range []struct {
+		host, tool  string
+		input       input
+		credentials bool
+	}{
+		{"claude-code", "Grep", input{"pattern": "=", "path": "next.js", "output_mode": "content", "glob": "*"}, true},
+		{"claude-code", "Grep", input{"pattern": "=", "path": "a.go", "output_mode": "content"}, false},
+		{"copilot", "grep", input{"pattern": "=", "paths": "next.js", "output_mode": "content"}, true},
+		{"copilot", "grep", input{"pattern": "=", "paths": []any{"a.go", "next.js"}, "output_mode": "content"}, true},
+		{"copilot", "grep", input{"pattern": "=", "paths": "a.go", "output_mode": "content"}, false},
+		{"gemini", "grep_search", input{"pattern": "=", "dir_path": "next.js"}, true},
+		{"gemini", "grep_search", input{"pattern": "=", "dir_path": "a.go"}, false},
+		{"opencode", "grep", input{"pattern": "=", "path": "next.js"}, true},
+		{"opencode", "grep", input{"pattern": "=", "path": "a.go"}, false},
+		{"opencode", "grep", input{"pattern": "=", "path": "named.txt"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "next.js"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "next.js/"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "a.go"}, false},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "a.go", "glob": "*.env"}, true},
+	} {
+		m := newMachine(t, c.host)
+		m.file("next.js/.env", "KEY=x\n")
+		m.file("a.go", "package a\n")
+		m.file(".env", "KEY=x\n")
+		m.link(".env", "named.txt")
+		d := dialects[c.host]
+		m.begins(d, "s")
+		m.asks(d, "s", call{c.tool, c.input}, "")
+		for s, err := range m.store.List(t.Context(), "local") {
+			if err != nil || s.Label.Sensitivity.Has(label.Credentials) != c.credentials {
+				t.Errorf("%s %v: %v, %v", c.host, c.input, s.Label, err)
+			}
+		}
+	}
+}
