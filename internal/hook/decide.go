@@ -239,7 +239,7 @@ func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, 
 		return Answer{}, v.Err
 	case v.Effect != policy.Ask:
 		return Answer{Effect: Deny, Text: "blocked by weir: " + shown(v.Message, v.Rule)}, nil
-	case !d.NoHost && e.shownByHost(v.Question):
+	case !d.NoHost && shownByHost(e, v.Question):
 		return Answer{Effect: Ask, Text: request(v.Question)}, d.Guard.Presume(ctx, c)
 	}
 	p, err := d.Questions.Open(ctx, v.Question, nil)

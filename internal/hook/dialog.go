@@ -17,9 +17,9 @@ const (
 	dialogBlanks     = 40 // one after another; more could push the rest out of sight
 )
 
-// shownByHost reports whether the user sees in the dialog of the host everything that the call would do. A host draws
+// shownByHost reports whether the user sees in the dialog of the host everything that a call would do. A host draws
 // the arguments in its own way, with characters that hide, reorder or overwrite others.
-func (e *Event) shownByHost(q *guard.Question) bool {
+func shownByHost(e *Event, q *guard.Question) bool {
 	if !e.Host.asks || approval.NewPrompt(q).Unseen != "" {
 		return false
 	}
