@@ -319,7 +319,7 @@ func TestOneReaderOfCommands(t *testing.T) {
 		m.asks(d, "s", d.fetch, "")
 		m.asks(d, "s", d.read, "")
 		lines := everywhere
-		if id == "cursor" || id == "opencode" || id == "vscode" {
+		if id == "codex" || id == "cursor" || id == "opencode" || id == "vscode" {
 			lines = append(lines, others...)
 		}
 		for _, line := range lines {

@@ -90,10 +90,11 @@ var claudeCode = &Host{
 	},
 }
 
+// codex lets the model choose among the shells of the machine, and does not tell which.
 var codex = &Host{
 	ID: "codex", Kind: "codex", Events: []string{SessionStart, PreToolUse, PostToolUse},
 	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, roams: true, streams: true, answer: claudeAnswer,
-	serves: servesDoubly, resources: viaMCP, shell: shell{"Bash", posix, ""}, overlay: codexOverlay, tools: map[string][]string{
+	serves: servesDoubly, resources: viaMCP, shell: shell{"Bash", anyShell, ""}, overlay: codexOverlay, tools: map[string][]string{
 		"Bash":               {"command"},
 		"apply_patch":        {"command"},
 		"create_goal":        {"objective", "token_budget"},
