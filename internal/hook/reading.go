@@ -36,7 +36,7 @@ type Ground interface {
 // of the command (cmdline.Deed), with absolute paths. A call that has one of them already is one that nothing is
 // known of: see strange.
 const (
-	memberDoes   = "does"   // the doing; missing if it is not known
+	memberDoes   = "does"   // the doing; "any" if it is not known
 	memberWithin = "within" // files and folders that it looks at
 	memberShows  = "shows"  // files whose contents the result may hold
 	memberWrites = "writes" // files that it writes
@@ -54,7 +54,11 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 		return e.understood(known, args)
 	}
 	if s, searches := e.Host.searches[e.Tool]; searches {
-		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, e.folders(s)))})
+		folders := e.folders(s)
+		if e.reachesHosts(cmdline.Deed{Within: folders}) {
+			folders = []string{everything}
+		}
+		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, folders))})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
