@@ -59,6 +59,23 @@ func TestCalm(t *testing.T) {
 
 var bothAttacked = flag.Bool("days.both", false, "TestDays plays the attacks without the user's words too, with which more is let through")
 
+// TestConfirmedDays holds that no attack gets through where a person has confirmed the drafted parts of all arguments, on
+// days with servers of which no overlay states them.
+func TestConfirmedDays(t *testing.T) {
+	if !*bothAttacked {
+		t.Skip("it plays three days again: -days.both")
+	}
+	for _, file := range []string{"office-day.json", "home-day.json", "recruiting-day.json"} {
+		r, err := evaluate.RunDay(t.Context(), loadDay(t, file), true, evaluate.Options{Confirmed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Through)+len(r.Missed) > 0 || len(r.Asked) > 19 {
+			t.Errorf("%s: %d asked, through %q, missed %q", file, len(r.Asked), r.Through, r.Missed)
+		}
+	}
+}
+
 // TestDays holds the product to the figures of docs/evaluation.md on working days.
 func TestDays(t *testing.T) {
 	for _, d := range days {
