@@ -156,7 +156,7 @@ var table = []row{
 	{"internal/kit", "annotation conformance contract label internal/plain internal/rawjson internal/report internal/rpc internal/upstream", "", "",
 		"plays client and server to implementations under test, and judges them by the vectors"},
 	{"internal/analyze", "label contract policy internal/plain internal/report", "", world, "what a set of tools makes possible under a policy; asks no server"},
-	{"internal/trial", "label policy record internal/document internal/spelling", yaml, world, "policies against cases and recorded decisions; does no I/O"},
+	{"internal/trial", "contract label policy record internal/address internal/document internal/spelling", yaml, world, "policies against cases and recorded decisions; does no I/O"},
 	{"internal/watch", "", "github.com/fsnotify/fsnotify", world, "tells when files change, and reads none"},
 	{"internal/metrics", "", "", world, "figures in the text format of Prometheus"},
 	{"internal/socket", "", "", "net/http os/exec", "unix sockets in directories of one user"},
