@@ -16,11 +16,11 @@ var days = []struct {
 	calls           int
 	asked, unwanted [2]int
 }{
-	{"coding-day.json", 62, [2]int{16, 14}, [2]int{11, 9}},
+	{"coding-day.json", 62, [2]int{15, 14}, [2]int{10, 9}},
 	{"office-day.json", 64, [2]int{22, 16}, [2]int{18, 12}},
 	{"operations-day.json", 58, [2]int{17, 11}, [2]int{10, 4}},
 	{"research-day.json", 56, [2]int{22, 17}, [2]int{15, 10}}, // this and the next are held out: only their totals are looked at
-	{"analysis-day.json", 50, [2]int{18, 14}, [2]int{13, 9}},
+	{"analysis-day.json", 50, [2]int{17, 14}, [2]int{12, 9}},
 	{"support-day.json", 34, [2]int{14, 8}, [2]int{8, 3}},
 	{"home-day.json", 46, [2]int{19, 19}, [2]int{15, 15}},      // held out
 	{"recruiting-day.json", 44, [2]int{16, 13}, [2]int{12, 9}}, // held out
