@@ -54,6 +54,8 @@ func TestPartsOf(t *testing.T) {
 		{"send_note", "x", `{"type":"string","description":"The address of the person"}`, "destination"},
 		{"send_note", "x", `{"type":"string"}`, "destination"},
 		{"send_note", "urgent", `{"type":"boolean"}`, "content"},
+		{"send_note", "public", `{"type":"boolean"}`, "destination"},
+		{"send_note", "shareScope", `{"enum":["me","all"]}`, "destination"},
 		{"send_note", "stage", `{"enum":["a","b"]}`, "content"},
 		{"send_note", "channel", `{"enum":["a","b"]}`, "destination"},
 		{"send_note", "amount", `{"type":"number"}`, "content"},

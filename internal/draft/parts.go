@@ -90,7 +90,7 @@ type argument struct {
 // part guesses the part of an argument, and says why. The first sign that there is of it counts; sure is false if there
 // is none.
 func (a *argument) part() (is part, reason string, sure bool) {
-	for _, sign := range []func() (part, string){a.format, a.place, a.identifier, a.choice, a.text, a.measure, a.described} {
+	for _, sign := range []func() (part, string){a.format, a.place, a.identifier, a.power, a.choice, a.text, a.measure, a.described} {
 		if is, reason := sign(); reason != "" {
 			if a.chooses && is == content {
 				return destination, "it may choose the thing that the tool destroys or runs", false
@@ -139,6 +139,11 @@ func (a *argument) place() (part, string) {
 
 func (a *argument) identifier() (part, string) {
 	return destination, sign(identifiers, a.words)
+}
+
+// power finds choices of who may see or do something: an outsider who makes one of them sends the content elsewhere.
+func (a *argument) power() (part, string) {
+	return destination, sign(powers, a.words)
 }
 
 func (a *argument) choice() (part, string) {

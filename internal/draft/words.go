@@ -43,6 +43,8 @@ var (
 		"id", "ids", "uuid", "iban", "channel", "path", "folder", "repository", "account"}}
 	identifiers = family{"the thing that the tool acts on", []string{"id", "ids", "uid", "uuid", "guid", "identifier", "key", "ref", "slug", "handle",
 		"number", "numbers", "sha", "name", "names", "user", "users", "username", "member", "members", "assignee", "assignees", "project", "team", "group"}}
+	powers = family{"the people who may see or do something", []string{"public", "visibility", "visible", "share", "shared", "sharing", "access", "role",
+		"roles", "permission", "permissions", "scope", "scopes", "everyone", "anyone", "all", "admin", "force", "recursive", "audience", "privacy"}}
 	texts = family{"text that goes there", []string{"body", "text", "content", "contents", "message", "subject", "description", "payload", "html",
 		"markdown", "comment", "note", "summary", "caption"}}
 	measures = family{"an amount", []string{"amount", "limit", "count", "page", "size", "offset", "max", "min", "quantity", "priority", "days", "hours",
