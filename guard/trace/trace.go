@@ -62,6 +62,7 @@ type Call struct {
 	Params    json.RawMessage // of the request, as the host sent them
 	Arguments json.RawMessage // the agent's choice: a JSON object, or nil
 	Schema    json.RawMessage // of the arguments; nil if none is known
+	Confirmed Confirmed       // the parts of the arguments, where the operator's word does not state them
 
 	UndeclaredNames  []string        // of members of the arguments that the schema does not name
 	UndeclaredParams json.RawMessage // members of the params that MCP does not have for the method
@@ -167,6 +168,9 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 		!index.Complete() || !complete || s.foreign(f.Session.Calls) > 0)
 	for _, a := range all {
 		found.Values = append(found.Values, ct.value(a))
+	}
+	if len(c.Confirmed.Destinations) > 0 && !cut && !ct.stated {
+		ct.stated = confirm(&ct, c, all)
 	}
 	roles := f.Roles
 	if !roles.Known {
