@@ -78,6 +78,7 @@ type unit struct {
 	prover *prover
 	ops    []*op // that it does
 	doubt  *unit // the transaction before, if it is not known whether it was committed
+	last   *last // the transaction before, if the database is as that has left it
 	draft  *store.Draft
 	wrote  bool // anything
 
@@ -116,7 +117,7 @@ func (u *unit) all(ctx context.Context) error {
 // begin takes the lock of the writers and reads the rows that the ops need.
 func (u *unit) begin(ctx context.Context) error {
 	u.anchor = u.prover.anchor.Load()
-	r, err := readHead(ctx, u.statements, u.prover.dialect.lock)
+	r, err := u.readHead(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (u *unit) begin(ctx context.Context) error {
 			}
 		}
 	}
-	if err := among(ctx, u.statements, readLineage, keys, u.put); err != nil {
+	if err := u.readSessions(ctx, keys); err != nil {
 		return err
 	}
 	for _, key := range u.draft.Keys() {
