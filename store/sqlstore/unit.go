@@ -22,6 +22,7 @@ type op struct {
 	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
 	made     func() (audit.Entry, error)              // makes another of them; nil: it was made, or there is none
+	instead  func(error) audit.Entry                  // makes the one in the place of that if it cannot be made
 	alone    bool                                     // in a transaction of its own, because its changes are not in the draft
 	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
 	long     bool                                     // may take longWrite; alone too
@@ -43,6 +44,10 @@ func (o *op) make() error {
 	}
 	e, err := o.made()
 	if err == nil {
+		err = check([]audit.Entry{e})
+	}
+	if err != nil {
+		e = o.instead(err)
 		err = check([]audit.Entry{e})
 	}
 	if err != nil {
