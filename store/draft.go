@@ -208,7 +208,7 @@ func (d *Draft) Count(key string) (int64, error) {
 }
 
 func (d *Draft) see(r *Row) {
-	if d.Now.After(r.Seen) {
+	if d.Now.Sub(r.Seen) >= SeenWithin {
 		r.Seen = d.Now
 	}
 	d.touch(r)

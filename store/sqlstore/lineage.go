@@ -101,23 +101,32 @@ func (u *unit) family(ctx context.Context, key string) error {
 	return cmp.Or(u.fail(err), u.sound(keys...))
 }
 
-const writeSessions = `
+const (
+	insertSessions = `
 insert into session (key, parent, principal, label, calls, created, seen, height) values %s
-on conflict (key) do update set parent = excluded.parent, label = excluded.label, calls = excluded.calls,
-	seen = excluded.seen, height = excluded.height`
+on conflict (key) do update set calls = excluded.calls`
+	writeSessions = insertSessions + `, parent = excluded.parent, label = excluded.label, seen = excluded.seen, height = excluded.height`
+)
 
-// writeSessions writes the rows of sessions.
+// writeSessions writes the rows of sessions. Where the number of calls alone is another, no index changes.
 func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
-	values := make([]any, 0, len(changed)*8)
+	var counted, others []any
 	for _, r := range changed {
 		text, err := formatLabel(r.Label)
 		if err != nil {
 			return err
 		}
-		values = append(values, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
+		to := &others
+		if was, ok := u.rows[r.Key]; ok && was.Parent == r.Parent && was.Seen.Equal(r.Seen) && was.Height == r.Height && was.Label.Equal(r.Label) {
+			to = &counted
+		}
+		*to = append(*to, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
 	}
 	u.wrote = true
-	return u.insert(ctx, writeSessions, 8, values)
+	if err := u.insert(ctx, writeSessions, 8, others); err != nil {
+		return err
+	}
+	return u.insert(ctx, insertSessions, 8, counted)
 }
 
 // keepSessions has the log tell of the sessions that changed, but for those of which only the calls did, if entries

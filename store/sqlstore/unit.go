@@ -87,7 +87,8 @@ type unit struct {
 	draft  *store.Draft
 	wrote  bool // anything
 
-	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
+	rows      map[string]store.Row   // sessions as they were read
+	proven    map[string]record.Kept // these, as the log proves them
 	damaged   map[string]error       // sessions that are not as it does
 	journal   []audit.Entry          // of the rows that change, after those of the ops
 	journaled []record.Kept          // those rows
@@ -161,6 +162,10 @@ func (u *unit) begin(ctx context.Context) error {
 	}
 	if err := u.check(ctx, keys...); err != nil {
 		return err
+	}
+	u.rows = make(map[string]store.Row, len(keys))
+	for _, key := range u.draft.Keys() {
+		u.rows[key], _ = u.draft.Row(key)
 	}
 	u.draft.Track()
 	return nil
