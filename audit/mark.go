@@ -207,7 +207,7 @@ type marked struct {
 	f     *os.File
 	turns turns
 
-	text string // as it was read last, with its mark; guarded by the lock of the anchor
+	text string // as it was read or written last, with its mark; guarded by the lock of the anchor
 	last mark
 }
 
@@ -219,9 +219,11 @@ func (f *marked) turn() (unlock func(), err error) {
 }
 
 func (f *marked) write(m mark) error {
-	if _, err := f.f.WriteAt([]byte(m.String()), 0); err != nil {
+	text := m.String()
+	if _, err := f.f.WriteAt([]byte(text), 0); err != nil {
 		return fmt.Errorf("writing how far the log has come: %w", err)
 	}
+	f.text, f.last = text, m
 	return nil
 }
 

@@ -102,31 +102,31 @@ func (u *unit) family(ctx context.Context, key string) error {
 }
 
 const (
-	insertSessions = `
+	writeCalls    = `update session set calls = $1 where key = $2`
+	writeSessions = `
 insert into session (key, parent, principal, label, calls, created, seen, height) values %s
-on conflict (key) do update set calls = excluded.calls`
-	writeSessions = insertSessions + `, parent = excluded.parent, label = excluded.label, seen = excluded.seen, height = excluded.height`
+on conflict (key) do update set parent = excluded.parent, label = excluded.label, calls = excluded.calls,
+	seen = excluded.seen, height = excluded.height`
 )
 
 // writeSessions writes the rows of sessions. Where the number of calls alone is another, no index changes.
 func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
-	var counted, others []any
+	u.wrote = true
+	var values []any
 	for _, r := range changed {
+		if was, ok := u.rows[r.Key]; ok && was.Parent == r.Parent && was.Seen.Equal(r.Seen) && was.Height == r.Height && was.Label.Equal(r.Label) {
+			if _, err := u.exec(ctx, writeCalls, r.Calls, r.Key); err != nil {
+				return err
+			}
+			continue
+		}
 		text, err := formatLabel(r.Label)
 		if err != nil {
 			return err
 		}
-		to := &others
-		if was, ok := u.rows[r.Key]; ok && was.Parent == r.Parent && was.Seen.Equal(r.Seen) && was.Height == r.Height && was.Label.Equal(r.Label) {
-			to = &counted
-		}
-		*to = append(*to, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
+		values = append(values, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
 	}
-	u.wrote = true
-	if err := u.insert(ctx, writeSessions, 8, others); err != nil {
-		return err
-	}
-	return u.insert(ctx, insertSessions, 8, counted)
+	return u.insert(ctx, writeSessions, 8, values)
 }
 
 // keepSessions has the log tell of the sessions that changed, but for those of which only the calls did, if entries
