@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Turns are taken by the lock of a file, which stays open: to open it for each turn takes longer than the turn. They must
-// not be used concurrently.
+// Turns are taken by the lock of a file, which stays open: to open it for each turn takes longer than the turn. They
+// must not be used concurrently.
 type turns struct {
 	path string
 	f    *os.File // nil: it is not open

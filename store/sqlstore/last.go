@@ -9,7 +9,7 @@ import (
 
 // A last is the database as the writer's last transaction has left it: the head of the log, and sessions. The next one
 // takes them from here if the index of the write-ahead log shows that nobody has committed since: nobody can while it
-// runs, so they are those that it would read.
+// runs, so they are those that it would read. Nil knows nothing.
 type last struct {
 	header walHeader
 	head   headRow
@@ -19,12 +19,28 @@ type last struct {
 // maxLast is how many sessions are remembered between transactions.
 const maxLast = 1000
 
-// at returns what is remembered, if the database is as it was then.
+// at returns l if the database is still as it was then.
 func (l *last) at(header walHeader, known bool) *last {
 	if l == nil || !known || l.header != header {
 		return nil
 	}
 	return l
+}
+
+// readHead takes the lock of the writers and returns the head of the log.
+func (l *last) readHead(ctx context.Context, u *unit) (headRow, error) {
+	if l != nil {
+		return l.head, nil
+	}
+	return readHead(ctx, u.statements, u.prover.dialect.lock)
+}
+
+// readSessions puts sessions and all their ancestors into the draft.
+func (l *last) readSessions(ctx context.Context, u *unit, keys []string) error {
+	if l.put(keys, u.draft) {
+		return nil
+	}
+	return among(ctx, u.statements, readLineage, keys, u.put)
 }
 
 // put puts sessions and their ancestors into a draft, and reports whether it has all of them.
@@ -45,49 +61,33 @@ func (l *last) put(keys []string, d *store.Draft) bool {
 	return true
 }
 
-// leaves returns the database as a transaction leaves it that began at a header; nil if that is not known: others have
-// committed too, or an operation has changed rows that are not in its draft.
-func (w *writer) leaves(u *unit, before walHeader) *last {
-	after, known := w.index.header()
-	if !known || after.commits() != before.commits()+1 || !u.draftTells() {
+// after returns the database as a transaction leaves it that began at a header, and of which l is the one before; nil
+// if that is not known: others have committed too, or an operation has changed rows that are not in its draft.
+func (l *last) after(u *unit, before walHeader, index *walIndex) *last {
+	header, known := index.header()
+	if !known || header.commits() != before.commits()+1 || !u.draftTells() {
 		return nil
 	}
-	l := &last{header: after, head: u.leaves(), rows: map[string]store.Row{}}
-	if u.last != nil && len(u.last.rows) < maxLast {
-		l.rows = u.last.rows
+	next := &last{header: header, head: leaves(u), rows: map[string]store.Row{}}
+	if l != nil && len(l.rows) < maxLast {
+		next.rows = l.rows
 	}
 	for _, key := range u.draft.Keys() {
 		if r, _ := u.draft.Row(key); u.damaged[key] == nil {
-			l.rows[key] = r
+			next.rows[key] = r
 		} else {
-			delete(l.rows, key)
+			delete(next.rows, key)
 		}
 	}
 	for i := range u.journaled {
 		if k := &u.journaled[i]; k.Table == record.SessionTable && (k.Gone != "" || !u.draft.Has(k.Key)) {
-			delete(l.rows, k.Key)
+			delete(next.rows, k.Key)
 		}
 	}
-	return l
+	return next
 }
 
-// leaves returns the head as the transaction leaves it.
-func (u *unit) leaves() headRow {
+// leaves returns the head of the log as a transaction leaves it.
+func leaves(u *unit) headRow {
 	return headRow{head: u.head, root: u.ends.RootNode(), sessions: u.sessions, found: true}
-}
-
-// readHead takes the lock of the writers and returns the head of the log.
-func (u *unit) readHead(ctx context.Context) (headRow, error) {
-	if u.last != nil {
-		return u.last.head, nil
-	}
-	return readHead(ctx, u.statements, u.prover.dialect.lock)
-}
-
-// readSessions puts sessions and all their ancestors into the draft.
-func (u *unit) readSessions(ctx context.Context, keys []string) error {
-	if u.last.put(keys, u.draft) {
-		return nil
-	}
-	return among(ctx, u.statements, readLineage, keys, u.put)
 }

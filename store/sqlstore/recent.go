@@ -215,7 +215,7 @@ func (u *unit) draftTells() bool {
 func (r *recent) apply(u *unit) {
 	r.head = nil
 	if u.batch != nil {
-		head := u.leaves()
+		head := leaves(u)
 		r.head = &head
 	}
 	for _, key := range u.draft.Keys() {

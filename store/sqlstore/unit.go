@@ -123,7 +123,7 @@ func (u *unit) all(ctx context.Context) error {
 // begin takes the lock of the writers and reads the rows that the ops need.
 func (u *unit) begin(ctx context.Context) error {
 	u.anchor = u.prover.anchor.Load()
-	r, err := u.readHead(ctx)
+	r, err := u.last.readHead(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (u *unit) begin(ctx context.Context) error {
 			}
 		}
 	}
-	if err := u.readSessions(ctx, keys); err != nil {
+	if err := u.last.readSessions(ctx, u, keys); err != nil {
 		return err
 	}
 	for _, key := range u.draft.Keys() {

@@ -421,7 +421,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			w.doubt = nil
 			u.committed()
 			if known {
-				followed, w.last = w.follow(before, u), w.leaves(u, before)
+				followed, w.last = w.follow(before, u), u.last.after(u, before, &w.index)
 			}
 			return nil
 		}
