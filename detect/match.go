@@ -154,11 +154,11 @@ func (w *scan) add(v *view, f Finding, m match) {
 	}
 	f.Offset, f.Size = m.start, m.end-m.start
 	f.ValueOffset, f.ValueSize = m.secret, m.last-m.secret
-	w.keep(f)
+	enter(w, f)
 }
 
-// keep keeps a finding for which there is room, unless it was read before: in the chunk before, or under another layer.
-func (w *scan) keep(f Finding) {
+// enter adds a finding for which there is room, unless it was read before: in the chunk before, or under another layer.
+func enter(w *scan, f Finding) {
 	for _, known := range w.found {
 		if known.Kind == f.Kind && known.Offset == f.Offset && known.Digest == f.Digest {
 			return
@@ -187,14 +187,6 @@ func (w *scan) room(c Class, at Confidence) bool {
 // full reports whether there are as many findings of a class as there may be.
 func (w *scan) full(c Class) bool {
 	return w.counts[c] >= w.s.most()
-}
-
-// most is how many findings of a class there may be.
-func (s *Scanner) most() int {
-	if s.only {
-		return maxCopies
-	}
-	return maxFindings
 }
 
 // weaker returns the first finding of a class that is less certain than another one, or -1.

@@ -151,6 +151,14 @@ func (s *tables) addShapes(r *Rule, rule int, b *shaper, add func(anchor string,
 	}
 }
 
+// most is how many findings of a class there may be.
+func (s *Scanner) most() int {
+	if s.only {
+		return maxCopies
+	}
+	return maxFindings
+}
+
 func (s *Scanner) newScan() *scan {
 	w := &scan{s: s, counts: map[Class]int{}, surest: map[Class]Confidence{}, ends: make([]tried, len(s.rules))}
 	for i := range w.levels {
@@ -188,7 +196,7 @@ func (w *scan) read(text []byte, form Form, salt []byte, tools Named, each func(
 	if form == JSON {
 		w.joined(v)
 	}
-	w.end()
+	*v, w.reading.text = view{}, nil // the pool keeps no text
 	if len(w.found) == 0 {
 		return Report{Cut: w.cut}
 	}
@@ -210,9 +218,6 @@ func (w *scan) begin(text []byte, salt []byte, tools Named, each func(*view)) *v
 	*v = view{text: text}
 	return v
 }
-
-// end lets go of the text: the pool keeps none.
-func (w *scan) end() { w.levels[0].view, w.reading.text = view{}, nil }
 
 // look finds all values in a view and in its encoded parts.
 func (w *scan) look(v *view) {
@@ -406,12 +411,12 @@ func (w *scan) decoded(v *view, layer Layer, shift int, more bool) {
 
 // unescaped looks at the view without its escapes, chunk by chunk.
 func (w *scan) unescaped(v *view, how escapes) {
-	apart := w.shared(v, how)
+	apart := share(w, v, how)
 	for i, from := 0, 0; from < len(v.text); i++ {
 		if !w.spend(0) {
 			return
 		}
-		if next, ok := w.take(apart, i); ok {
+		if next, ok := apart.hand(i, w); ok {
 			from = next
 		} else {
 			var part view

@@ -7,8 +7,8 @@ import (
 )
 
 // The chunks of a large text are read by several goroutines at once, each with a scan of its own. The scan of the text
-// takes what they found in the order of the chunks. A chunk that might come out differently there, for lack of work or of
-// room for findings, it reads itself: so the report does not depend on how many there were.
+// takes what they found in the order of the chunks. A chunk that might come out differently there, for lack of work or
+// of room for findings, it reads itself: so the report does not depend on how many there were.
 
 const (
 	mostReaders = 8
@@ -38,8 +38,8 @@ type sharing struct {
 	read []*outcome // of all chunks before
 }
 
-// shared reads the chunks of a view apart. It returns nil for a view with which that does not pay.
-func (w *scan) shared(v *view, how escapes) *sharing {
+// share reads the chunks of a view apart. It returns nil for a view with which that does not pay.
+func share(w *scan, v *view, how escapes) *sharing {
 	readers := min(runtime.GOMAXPROCS(0), mostReaders)
 	if readers < 2 || len(v.text) < leastShared || how != jsonEscapes || v.from != nil || w.each != nil {
 		return nil
@@ -64,9 +64,9 @@ func (s *sharing) help() {
 		if o == nil {
 			break
 		}
-		h.apart(o, part, s.work)
+		o.of(h, part, s.work)
 	}
-	h.end()
+	*v, h.reading.text = view{}, nil
 }
 
 // chunk returns the next chunk, in memory of the helper; no outcome if there is none.
@@ -83,8 +83,8 @@ func (s *sharing) chunk(h *scan, v *view) (o *outcome, part view) {
 	return o, part
 }
 
-// apart reads a chunk that others may go on behind.
-func (w *scan) apart(o *outcome, part view, work int) {
+// of reads a chunk. More than the work, it may not take.
+func (o *outcome) of(w *scan, part view, work int) {
 	defer func() { _ = recover() }() // whoever reads the chunk again panics where somebody expects it
 	w.work, w.checked, w.cut, w.spent, w.found = work, 0, false, false, nil
 	clear(w.counts)
@@ -96,10 +96,10 @@ func (w *scan) apart(o *outcome, part view, work int) {
 	}
 }
 
-// take takes the outcome of the i-th chunk, and returns where the next one begins. It reports false if the chunk has to
-// be read here.
-func (w *scan) take(s *sharing, i int) (next int, ok bool) {
-	if s == nil || !s.read[i].whole || w.work < s.work || w.crowded(s.read[i]) {
+// hand hands the outcome of the i-th chunk over to a scan, and returns where the next one begins. It reports false if
+// the chunk has to be read by that one.
+func (s *sharing) hand(i int, w *scan) (next int, ok bool) {
+	if s == nil || !s.read[i].whole || w.work < s.work || s.read[i].crowds(w) {
 		return 0, false
 	}
 	o := s.read[i]
@@ -111,14 +111,14 @@ func (w *scan) take(s *sharing, i int) (next int, ok bool) {
 	}
 	for _, f := range o.found {
 		if !w.full(f.Class) {
-			w.keep(f)
+			enter(w, f)
 		}
 	}
 	return o.next, true
 }
 
-// crowded reports whether a finding of the outcome may have to make room for another one.
-func (w *scan) crowded(o *outcome) bool {
+// crowds reports whether a finding may have to make room for another one where those of the chunk are kept.
+func (o *outcome) crowds(w *scan) bool {
 	for class, at := range o.surest {
 		if full := w.full(class); full && w.weaker(class, at) >= 0 || !full && w.counts[class]+o.counts[class] >= w.s.most() {
 			return true

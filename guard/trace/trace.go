@@ -87,8 +87,8 @@ func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
 }
 
 // Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them. A
-// large text it leaves alone for a moment, in which its answer gets to the agent: to index it takes far longer than that,
-// and all of a processor.
+// large text it leaves alone for a moment, in which its answer gets to the agent: to index it takes far longer, and all
+// of a processor.
 func (t *Tracer) Work(ctx context.Context) {
 	for {
 		select {

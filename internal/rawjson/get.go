@@ -77,8 +77,8 @@ func oneOf(literal []byte, names []string) (name string, ok bool) {
 	return "", false
 }
 
-// HasName reports whether an object in the document, at any depth, has a member with one of the names. It takes one scan.
-// Of text that is no JSON it may report either.
+// HasName reports whether an object in the document, at any depth, has a member with one of the names. It takes one
+// scan. Of text that is no JSON it may report either.
 func HasName(data []byte, names ...string) bool {
 	for i := nextQuote(data, 0); i < len(data); i = nextQuote(data, i) {
 		end := skipString(data, i)
