@@ -56,6 +56,7 @@ func share(w *scan, v *view, how escapes) *sharing {
 
 // help reads chunks until none is left.
 func (s *sharing) help() {
+	defer func() { _ = recover() }() // whoever reads the chunk again panics where somebody expects it
 	h := s.w.s.pool.Get().(*scan)
 	defer s.w.s.pool.Put(h)
 	v := h.begin(s.v.text, s.w.salt, s.w.tools, nil)
@@ -85,7 +86,6 @@ func (s *sharing) chunk(h *scan, v *view) (o *outcome, part view) {
 
 // of reads a chunk. More than the work, it may not take.
 func (o *outcome) of(w *scan, part view, work int) {
-	defer func() { _ = recover() }() // whoever reads the chunk again panics where somebody expects it
 	w.work, w.checked, w.cut, w.spent, w.found = work, 0, false, false, nil
 	clear(w.counts)
 	clear(w.surest)
@@ -99,7 +99,7 @@ func (o *outcome) of(w *scan, part view, work int) {
 // hand hands the outcome of the i-th chunk over to a scan, and returns where the next one begins. It reports false if
 // the chunk has to be read by that one.
 func (s *sharing) hand(i int, w *scan) (next int, ok bool) {
-	if s == nil || !s.read[i].whole || w.work < s.work || s.read[i].crowds(w) {
+	if s == nil || i >= len(s.read) || !s.read[i].whole || w.work < s.work || s.read[i].crowds(w) {
 		return 0, false
 	}
 	o := s.read[i]

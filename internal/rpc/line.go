@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 )
 
 // readBuffer is the size of a line reader's buffer, that of a pipe on Linux.
@@ -49,7 +50,9 @@ func (s *source) Read(p []byte) (n int, err error) {
 		return s.Reader.Read(p)
 	}
 	n = copy(p, s.early)
-	s.early = s.early[n:]
+	if s.early = s.early[n:]; len(s.early) == 0 {
+		s.early = nil // the memory
+	}
 	return n, nil
 }
 
@@ -106,14 +109,14 @@ func (l *lineReader) add(part []byte) {
 // [bufio.ErrBufferFull] where the line does not end there.
 func (l *lineReader) goOn() error {
 	for l.over == nil {
-		size, most := len(l.long), min(cap(l.long)-spare, l.limit)
+		size, most := len(l.long), min(cap(l.long)-spare, l.limit, len(l.long)+longLine)
 		if most-size < readBuffer { // less would go by way of the buffer
 			break
 		}
 		n, err := l.in.Read(l.long[size:most])
 		l.long = l.long[:size+n]
 		if end := bytes.IndexByte(l.long[size:], '\n') + 1; end > 0 {
-			l.from.early = bytes.Clone(l.long[size+end:])
+			l.from.early = slices.Concat(l.long[size+end:], l.from.early)
 			l.long = l.long[:size+end]
 			return nil
 		}

@@ -112,7 +112,7 @@ func TestStreamLines(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		limit, in, want := size.Draw(t, "limit"), "", []string(nil)
-		for i := range rapid.IntRange(1, 3).Draw(t, "lines") {
+		for i := range rapid.IntRange(1, 5).Draw(t, "lines") {
 			head, tail := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%d`, i), `"}`
 			name := strings.Repeat("x", size.Draw(t, "size")-len(head)-len(tail))
 			in += head + name + tail + rapid.SampledFrom([]string{"\n", "\r\n", "\n\n"}).Draw(t, "end")
@@ -128,6 +128,18 @@ func TestStreamLines(t *testing.T) {
 			t.Fatalf("%d messages of %d: %.40q", len(got), len(want), got)
 		}
 	})
+}
+
+// Lines that are read with the end of a long one, by way of its memory, come after it, whole and in their order.
+func TestStreamLinesBehindLong(t *testing.T) {
+	in, want := "", []string(nil)
+	for i, size := range append([]int{3 << 20, 5 << 18}, slices.Repeat([]int{100 << 10, 10, 64 << 10}, 4)...) {
+		name := fmt.Sprint(i) + strings.Repeat("x", size)
+		in, want = in+`{"jsonrpc":"2.0","method":"notifications/`+name+"\"}\n", append(want, name)
+	}
+	if got := drain(t, reading(strings.NewReader(in), 0)); !slices.Equal(got, want) {
+		t.Errorf("%d of %d messages: %.9q, not %.9q", len(got), len(want), got, want)
+	}
 }
 
 func TestStreamReadError(t *testing.T) {
