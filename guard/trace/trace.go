@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
@@ -86,19 +87,32 @@ func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
 	return kept
 }
 
-// Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them.
+// Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them. A
+// large text it leaves alone for a moment, in which its answer gets to the agent: to index it takes far longer, and all
+// of a processor.
 func (t *Tracer) Work(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case s := <-t.sessions.behind:
+			if s.corpus.bytes.Load() >= largeText && len(t.sessions.behind) == 0 {
+				select {
+				case <-ctx.Done():
+				case <-time.After(untilAnswered):
+				}
+			}
 			for ctx.Err() == nil && s.takeOne() {
 				t.sessions.change(s, func() {}) // counts its memory
 			}
 		}
 	}
 }
+
+const (
+	largeText     = 16 << 10 // bytes
+	untilAnswered = 2 * time.Millisecond
+)
 
 // Describe fills in the facts of the session that do not depend on the call.
 func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
