@@ -1,7 +1,6 @@
 package annotation
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 
@@ -47,7 +46,7 @@ func Outline(result []byte) []byte {
 
 // outlineOf returns the blocks of an array with only their labels, and those inside of them; nil if there is none.
 func outlineOf(list []byte) []byte {
-	if !mayHoldLabels(list) || rawjson.Kind(list) != '[' {
+	if !holdLabels(list) || rawjson.Kind(list) != '[' {
 		return nil
 	}
 	out := []byte{'['}
@@ -67,7 +66,7 @@ func appendOutline(out, block []byte, depth int) []byte {
 	first := true
 	rawjson.Select(block, blockMembers, func(name string, value []byte) bool {
 		own := name == meta || name == annotations
-		if !own && (depth > 1 || !mayHoldLabels(value)) {
+		if !own && (depth > 1 || !holdLabels(value)) {
 			return true
 		}
 		if !first {
@@ -96,43 +95,8 @@ func appendOutline(out, block []byte, depth int) []byte {
 	return append(out, '}')
 }
 
-// mayHoldLabels reports whether some name in the text may read "_meta" or "annotations", be it with escapes. It spares
-// large content a closer look.
-func mayHoldLabels(text []byte) bool {
-	if bytes.Contains(text, []byte(`"annotations"`)) {
-		return true
-	}
-	for i := 0; ; i++ {
-		n := bytes.IndexByte(text[i:], '_')
-		if n < 0 {
-			break
-		}
-		if i += n; mayRead(text[i+1:], `meta"`) {
-			return true
-		}
-	}
-	for i := 0; i < len(text); i += 2 { // an escape is a backslash and at least one more byte
-		n := bytes.IndexByte(text[i:], '\\')
-		if n < 0 {
-			break
-		}
-		if i += n; len(text) > i+5 && string(text[i+1:i+4]) == "u00" &&
-			(text[i+4] == '6' || text[i+4] == '7' || text[i+4] == '5' && text[i+5]|0x20 == 'f') { // a letter in lower case, or an underscore
-			return true
-		}
-	}
-	return false
-}
-
-// mayRead reports whether the text starts with word, or with a part of it and an escape.
-func mayRead(text []byte, word string) bool {
-	for i := range len(word) {
-		if i >= len(text) || text[i] != word[i] {
-			return i < len(text) && text[i] == '\\'
-		}
-	}
-	return true
-}
+// holdLabels reports whether an object in the text has a member of labels. It spares large content a closer look.
+func holdLabels(text []byte) bool { return rawjson.HasName(text, meta, annotations) }
 
 // blocks iterates over the blocks of a result that may have labels: content, contents of resources, messages of
 // prompts, and their insides.
@@ -140,7 +104,7 @@ func blocks(result *object) iter.Seq[*object] {
 	return func(yield func(*object) bool) {
 		for _, name := range []string{content, contents, messages} {
 			list, ok := result.get(name)
-			if ok && mayHoldLabels(list) && !blocksOf(result, name, 0, yield) {
+			if ok && holdLabels(list) && !blocksOf(result, name, 0, yield) {
 				return
 			}
 		}
@@ -150,7 +114,7 @@ func blocks(result *object) iter.Seq[*object] {
 // blocksOf yields the block, or each of the array of blocks, that a member holds, and those inside of them.
 func blocksOf(in *object, name string, depth int, yield func(*object) bool) bool {
 	list, ok := in.get(name)
-	if !ok || !mayHoldLabels(list) {
+	if !ok || !holdLabels(list) {
 		return true
 	}
 	where := at(in.where, name)
@@ -159,7 +123,7 @@ func blocksOf(in *object, name string, depth int, yield func(*object) bool) bool
 	}
 	n := 0
 	for raw := range rawjson.Elements(list) {
-		if rawjson.Kind(raw) == '{' && mayHoldLabels(raw) &&
+		if rawjson.Kind(raw) == '{' && holdLabels(raw) &&
 			!inside(&object{raw: raw, where: fmt.Sprintf("%s[%d]", where, n), found: in.found}, depth, yield) {
 			return false
 		}

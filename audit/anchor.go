@@ -78,7 +78,7 @@ func OpenAnchor(dir, origin string, signer *Key) (*Anchor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the anchor: %w", err)
 	}
-	a.mark = &marked{f: f, lock: lockedfile.MutexAt(a.path(markLockFile))}
+	a.mark = &marked{f: f, turns: turns{path: a.path(markLockFile)}}
 	return a, nil
 }
 
@@ -100,7 +100,7 @@ func (a *Anchor) Close() error {
 	if a.mark == nil {
 		return nil
 	}
-	if err := a.mark.f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+	if err := errors.Join(a.mark.f.Close(), a.mark.turns.close()); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return fmt.Errorf("closing the anchor: %w", err)
 	}
 	return nil

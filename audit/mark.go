@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/lockedfile"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -205,24 +204,26 @@ func (t trees) has(m mark) bool {
 // the anchor, to sign, and wait for the storage. The file is not synced: it is for processes that are killed, and after
 // the machine failed the last checkpoint counts.
 type marked struct {
-	f    *os.File
-	lock *lockedfile.Mutex
+	f     *os.File
+	turns turns
 
-	text string // as it was read last, with its mark; guarded by the lock of the anchor
+	text string // as it was read or written last, with its mark; guarded by the lock of the anchor
 	last mark
 }
 
 func (f *marked) turn() (unlock func(), err error) {
-	if unlock, err = f.lock.Lock(); err != nil {
+	if unlock, err = f.turns.take(); err != nil {
 		return nil, fmt.Errorf("locking how far the log has come: %w", err)
 	}
 	return unlock, nil
 }
 
 func (f *marked) write(m mark) error {
-	if _, err := f.f.WriteAt([]byte(m.String()), 0); err != nil {
+	text := m.String()
+	if _, err := f.f.WriteAt([]byte(text), 0); err != nil {
 		return fmt.Errorf("writing how far the log has come: %w", err)
 	}
+	f.text, f.last = text, m
 	return nil
 }
 

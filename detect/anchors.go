@@ -28,18 +28,24 @@ const (
 	block = lanes * lane
 )
 
-// read writes the state behind each byte of a block, which is no longer than a block. It returns the last one.
+// read writes the state behind each byte of a text, which is no longer than a block. It returns the last one.
 func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint16 {
-	if len(text) < block {
+	if len(text) < lane {
 		for i, c := range text {
 			state = a.step(state, c)
 			states[i] = state
 		}
 		return state
 	}
-	t := (*[block]byte)(text)
+	var padded [block]byte
+	t := &padded
+	if len(text) == block {
+		t = (*[block]byte)(text)
+	} else {
+		copy(padded[:], text)
+	}
 	a.readLanes(t, state, states)
-	for from := lane; from < block; from += lane { // a lane began as if nothing stood before it
+	for from := lane; from < len(text); from += lane { // a lane began as if nothing stood before it
 		state = states[from-1]
 		for i := from; i < from+lane; i++ {
 			if state = a.step(state, t[i]); state == states[i] {
@@ -48,7 +54,7 @@ func (a *automaton) read(text []byte, state uint16, states *[block]uint16) uint1
 			states[i] = state
 		}
 	}
-	return states[block-1]
+	return states[len(text)-1]
 }
 
 // readLanes reads the lanes of a block, each from its beginning.

@@ -53,12 +53,12 @@ func twoDigits(text []byte, at int) int {
 
 // mayEncode reports whether eight bytes may be digits of base64: letters, the bytes from + to 9, an underscore.
 func mayEncode(x uint64) bool {
-	if x&highs != 0 {
+	if (x|(x-'+'*ones))&highs != 0 { // of most words of a text: one byte is below
 		return false
 	}
 	letter := x | 0x20*ones // which an underscore becomes 0x7f by
 	letters := (letter + (0x80-'a')*ones) &^ (letter + (0x80-'z'-1)*ones)
-	others := (x+(0x80-'+')*ones)&^(x+(0x80-'9'-1)*ones) | letter + ones
+	others := ^(x + (0x80-'9'-1)*ones) | letter + ones
 	return (letters|others)&highs == highs
 }
 

@@ -26,8 +26,7 @@ func canaryRules(values []string) (all []Rule) {
 // searches adds the findings of further searches in a view.
 func searches(w *scan, v *view) {
 	for _, search := range w.s.further {
-		if w.work -= len(v.text); w.work < 0 {
-			w.cut = true
+		if !w.spend(len(v.text)) {
 			return
 		}
 		for _, f := range search(v.text) {

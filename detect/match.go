@@ -17,6 +17,8 @@ type scan struct {
 	found    []Finding
 	counts   map[Class]int // of findings
 	cut      bool
+	spent    bool                 // there was no work left
+	surest   map[Class]Confidence // of findings for which there was room, or not
 	reading  reading
 	tools    Named
 	each     func(*view)
@@ -75,11 +77,14 @@ func (w *scan) judge(v *view, r *Rule, m match) {
 	if w.split && !(divisible(r.Class, m.confidence) && v.across(m.start, m.end)) {
 		return
 	}
+	secret := v.text[m.secret:m.last]
+	if !w.again(r, m.secret, m.last) {
+		return
+	}
 	if w.cut && w.full(r.Class) && w.weaker(r.Class, m.confidence) < 0 { // before the check, which takes long
 		return
 	}
-	secret := v.text[m.secret:m.last]
-	if !w.again(r, m.secret, m.last) || !w.affords(checkWork+len(secret)) {
+	if !w.affords(checkWork + len(secret)) {
 		return
 	}
 	if !r.Found() {
@@ -108,6 +113,15 @@ func (w *scan) again(r *Rule, first, last int) bool {
 	c.times++
 	w.cut = w.cut || c.times > mostStarts
 	return c.times <= mostStarts
+}
+
+// spend counts bytes that are read, and reports whether they may be.
+func (w *scan) spend(bytes int) bool {
+	w.work -= bytes
+	if w.work < 0 {
+		w.cut, w.spent = true, true
+	}
+	return w.work >= 0
 }
 
 // affords counts the work of the check of a candidate, as bytes, and reports whether there is enough left for it. Where
@@ -140,7 +154,12 @@ func (w *scan) add(v *view, f Finding, m match) {
 	}
 	f.Offset, f.Size = m.start, m.end-m.start
 	f.ValueOffset, f.ValueSize = m.secret, m.last-m.secret
-	for _, known := range w.found { // read again in the next chunk, or under another layer
+	enter(w, f)
+}
+
+// enter adds a finding for which there is room, unless it was read before: in the chunk before, or under another layer.
+func enter(w *scan, f Finding) {
+	for _, known := range w.found {
 		if known.Kind == f.Kind && known.Offset == f.Offset && known.Digest == f.Digest {
 			return
 		}
@@ -151,6 +170,7 @@ func (w *scan) add(v *view, f Finding, m match) {
 
 // room makes room for a finding of a class, if there is none, by leaving out one that is less certain.
 func (w *scan) room(c Class, at Confidence) bool {
+	w.surest[c] = max(w.surest[c], at)
 	if !w.full(c) {
 		return true
 	}
@@ -166,7 +186,7 @@ func (w *scan) room(c Class, at Confidence) bool {
 
 // full reports whether there are as many findings of a class as there may be.
 func (w *scan) full(c Class) bool {
-	return w.counts[c] >= maxFindings && !(w.s.only && w.counts[c] < maxCopies)
+	return w.counts[c] >= w.s.most()
 }
 
 // weaker returns the first finding of a class that is less certain than another one, or -1.

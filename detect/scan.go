@@ -151,8 +151,16 @@ func (s *tables) addShapes(r *Rule, rule int, b *shaper, add func(anchor string,
 	}
 }
 
+// most is how many findings of a class there may be.
+func (s *Scanner) most() int {
+	if s.only {
+		return maxCopies
+	}
+	return maxFindings
+}
+
 func (s *Scanner) newScan() *scan {
-	w := &scan{s: s, counts: map[Class]int{}, ends: make([]tried, len(s.rules))}
+	w := &scan{s: s, counts: map[Class]int{}, surest: map[Class]Confidence{}, ends: make([]tried, len(s.rules))}
 	for i := range w.levels {
 		w.levels[i].runs = make([]run, len(s.sets))
 	}
@@ -179,13 +187,7 @@ func (s *Scanner) scan(text []byte, form Form, salt []byte, tools Named, each fu
 
 // read looks at a text.
 func (w *scan) read(text []byte, form Form, salt []byte, tools Named, each func(*view)) Report {
-	s := w.s
-	w.tools = tools
-	w.salt, w.work, w.cut, w.found, w.each = salt, leastWork+mostWork*len(text)*(1+len(s.further)), false, nil, each
-	w.checked, w.most = 0, 0
-	clear(w.counts)
-	v := &w.levels[0].view
-	*v = view{text: text}
+	v := w.begin(text, salt, tools, each)
 	if form == JSON && bytes.IndexByte(text, '\\') >= 0 {
 		w.unescaped(v, jsonEscapes)
 	} else {
@@ -205,10 +207,21 @@ func (w *scan) read(text []byte, form Form, salt []byte, tools Named, each func(
 	return Report{Findings: found, Under: under, Cut: w.cut}
 }
 
+// begin prepares the scan of a text, and returns its view.
+func (w *scan) begin(text []byte, salt []byte, tools Named, each func(*view)) *view {
+	w.salt, w.tools, w.each = salt, tools, each
+	w.work, w.cut, w.spent, w.found = leastWork+mostWork*len(text)*(1+len(w.s.further)), false, false, nil
+	w.checked, w.most, w.split = 0, 0, false
+	clear(w.counts)
+	clear(w.surest)
+	v := &w.levels[0].view
+	*v = view{text: text}
+	return v
+}
+
 // look finds all values in a view and in its encoded parts.
 func (w *scan) look(v *view) {
-	if w.work -= len(v.text); w.work < 0 {
-		w.cut = true
+	if !w.spend(len(v.text)) {
 		return
 	}
 	l := &w.levels[v.depth]
@@ -346,9 +359,7 @@ func (w *scan) encoding(v *view, start int) (end int) {
 	for next := start; ; {
 		isHex := false
 		l.wide, l.marks, end, isHex = collect(l.wide[:0], l.marks[:0], v.text, next)
-		w.work -= len(l.wide)
-		if w.work < 0 {
-			w.cut = true
+		if !w.spend(len(l.wide)) {
 			return len(v.text)
 		}
 		more := len(l.wide) >= chunk
@@ -400,27 +411,38 @@ func (w *scan) decoded(v *view, layer Layer, shift int, more bool) {
 
 // unescaped looks at the view without its escapes, chunk by chunk.
 func (w *scan) unescaped(v *view, how escapes) {
-	l := &w.levels[v.depth]
+	apart := share(w, v, how)
+	for i, from := 0, 0; from < len(v.text); i++ {
+		if !w.spend(0) {
+			return
+		}
+		if next, ok := apart.hand(i, w); ok {
+			from = next
+		} else {
+			var part view
+			part, from = w.levels[v.depth].chunk(v, from, how)
+			w.below(part)
+		}
+		if from < len(v.text) {
+			w.work += overlap
+		}
+	}
+}
+
+// chunk returns the chunk of a view that begins at a place, without its escapes, and where the next one begins.
+func (l *level) chunk(v *view, from int, how escapes) (part view, next int) {
 	layer := Escapes
 	if how == jsonEscapes {
 		layer = "" // of the text itself
 	}
-	for from := 0; from < len(v.text); {
-		if w.work < 0 {
-			w.cut = true
-			return
-		}
-		next := 0
-		l.buf, l.marks, next = flatten(l.buf[:0], l.marks[:0], v.text, from, how)
-		w.below(view{
-			text: l.buf, encoded: v.encoded, from: v, layer: layer, marks: l.marks, rate: rate{1, 1},
-			open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
-		})
-		if next < len(v.text) { // go on a little earlier, for values across the border
-			w.work += overlap
-			inner := view{marks: l.marks, rate: rate{1, 1}}
-			next = max(inner.origin(max(len(l.buf)-overlap, 0)), from+1)
-		}
-		from = next
+	l.buf, l.marks, next = flatten(l.buf[:0], l.marks[:0], v.text, from, how)
+	part = view{
+		text: l.buf, encoded: v.encoded, from: v, layer: layer, marks: l.marks, rate: rate{1, 1},
+		open: from > 0 || v.open, goes: next < len(v.text) || v.goes,
 	}
+	if next < len(v.text) { // a little earlier, for values across the border
+		inner := view{marks: l.marks, rate: rate{1, 1}}
+		next = max(inner.origin(max(len(l.buf)-overlap, 0)), from+1)
+	}
+	return part, next
 }

@@ -1,6 +1,9 @@
 package detect
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +70,25 @@ func TestWorkIsLinear(t *testing.T) {
 		t.Errorf("%q repeated: checks take %d for each byte, want %d at most", by, worst, mostOfChecks)
 	}
 	t.Logf("checks take %d for each byte at most, of %q", worst, by)
+}
+
+// A large text takes the same work for one processor as for several.
+func TestSharedWork(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const size = leastShared + chunk
+	encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("AKIA and a text; ", size)))
+	for _, text := range []string{strings.Repeat(`a line with "quotes" and an AKIA `, size)[:size], encoded[:size]} {
+		doc, _ := json.Marshal([]string{"\n" + text})
+		w := New().newScan()
+		runtime.GOMAXPROCS(1)
+		w.read(doc, JSON, nil, Named{}, nil)
+		work, checked := w.work, w.checked
+		runtime.GOMAXPROCS(2)
+		w.read(doc, JSON, nil, Named{}, nil)
+		if w.work != work || w.checked != checked {
+			t.Errorf("%.20q…: %d and %d of work left, %d and %d checked", text, work, w.work, checked, w.checked)
+		}
+	}
 }
 
 // BenchmarkAnchors measures texts of each anchor with each separator, and reports the slowest.

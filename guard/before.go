@@ -127,7 +127,8 @@ func (g *Guard) decide(ctx context.Context, r *request, f *policy.Facts, seen la
 	known := f.Session.Label
 	traced, by := r.traced(), g.rules.Load()
 	var found *trace.Finding
-	if r.reads() && f.PlainRead() && !f.Egress() && !known.Untrusted && !by.tools.of(by.policy, f).Traces(policy.OnResult) {
+	if r.reads() && f.PlainRead() && !f.Egress() && !known.Untrusted && len(r.Confirmed.Destinations) == 0 &&
+		!by.tools.of(by.policy, f).Traces(policy.OnResult) {
 		found = g.tracer.Expect(traced, f)
 	} else {
 		found = g.tracer.Trace(traced, f, true)

@@ -102,6 +102,10 @@ type Listed struct {
 	// arguments can carry.
 	Schema json.RawMessage
 
+	// Confirmed are the parts that the arguments play, as a person has confirmed a draft of them for this definition.
+	// They count for calls to destinations that the user's words name, and only where the overlay says nothing of them.
+	Confirmed trace.Confirmed
+
 	// Display is the template by which the server describes calls to people: see [annotation.DisplayTemplate]. Only
 	// requests about calls of a trusted server show it.
 	Display string

@@ -147,6 +147,9 @@ func (d *Detection) outcome(text []byte, key salt, by searched, all sifted) dete
 
 // event returns the outcome of a search for the event of the decision; nil if there is nothing to say.
 func (d *Detection) event(text []byte, key salt, failed string, all sifted) *record.Detection {
+	if failed == "" && len(all.counts) == 0 && len(all.excepted) == 0 {
+		return nil
+	}
 	out := &record.Detection{Incomplete: failed, Findings: findings(text, key, d.with(all.counts, Note))}
 	for _, id := range slices.Sorted(maps.Keys(all.excepted)) {
 		for _, f := range findings(text, key, d.with(all.excepted[id], Note)) {

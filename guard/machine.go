@@ -23,27 +23,44 @@ func (m machine) own(r *request) string {
 
 // touch returns the call as it may touch files.
 func touch(r *request) Touch {
-	t := Touch{Server: r.Server, Name: r.Name, Changes: r.Effective.ReadOnly != contract.Yes}
+	if r.texts == nil {
+		r.texts = textsOf(r)
+	}
+	return Touch{Server: r.Server, Name: r.Name, Changes: r.Effective.ReadOnly != contract.Yes, Texts: r.texts}
+}
+
+// textsOf returns all of a call's values and names.
+func textsOf(r *request) (texts []Text) {
 	content := contentPaths(r)
 	add := func(path, text string, name bool) {
-		t.Texts = append(t.Texts, Text{path, text, name, content[path]})
+		texts = append(texts, Text{path, text, name, content[path]})
 	}
 	everyText(r.Arguments, "", add)
-	everyText(rawjson.Delete(rawjson.Delete(r.Params, "_meta"), "arguments"), "", func(path, text string, name bool) {
+	value := func(path, text string, name bool) {
 		if !name && !(path == "name" && text == r.Name) {
 			add(path, text, name)
 		}
-	})
-	for _, uri := range slices.Concat(r.resources.Reads, r.resources.Writes) {
-		t.Texts = append(t.Texts, Text{Path: "resource", Text: uri, Content: true})
 	}
-	return t
+	if rawjson.Kind(r.Params) != '{' {
+		everyText(r.Params, "", value)
+	}
+	for member, inner := range rawjson.Members(r.Params) {
+		if member != "_meta" && member != "arguments" {
+			everyText(inner, member, value)
+		}
+	}
+	for _, uri := range slices.Concat(r.resources.Reads, r.resources.Writes) {
+		texts = append(texts, Text{Path: "resource", Text: uri, Content: true})
+	}
+	return texts
 }
 
 // contentPaths returns the paths of the arguments that the operator says are content.
-func contentPaths(r *request) map[string]bool {
-	content := map[string]bool{}
+func contentPaths(r *request) (content map[string]bool) {
 	for _, a := range r.roles.Contents {
+		if content == nil {
+			content = map[string]bool{}
+		}
 		content[a.Path] = true
 	}
 	return content

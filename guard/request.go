@@ -27,6 +27,7 @@ type request struct {
 
 	roles     overlay.Roles     // of the arguments, by the operator
 	resources overlay.Resources // that they name
+	texts     []Text            // of the call, as it may touch files; nil before a look at that
 	said      contract.Contract // by operator and server, for the arguments
 	step      bool              // it is decided on as a step of a plan that nobody has approved
 	revealing *Call             // the agent's request to see the answer, which was hidden; nil if there is none
@@ -184,12 +185,16 @@ func arguments(all []overlay.Argument) []policy.Argument {
 
 // traced returns the call as it is traced.
 func (r *request) traced() *trace.Call {
-	return &trace.Call{
+	c := &trace.Call{
 		ID: r.ID, Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
 		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
 		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
 		Host: r.Host, Keeps: r.keeps(), Inquiry: r.asked, Shown: r.shown,
 	}
+	if len(r.Confirmed.Destinations) > 0 && r.Method == "tools/call" && r.anything() == "" && len(r.Undeclared.Beside) == 0 {
+		c.Confirmed = r.Confirmed
+	}
+	return c
 }
 
 // keeps reports whether the server may keep the arguments: in all calls but reads that use them for the call alone.

@@ -244,6 +244,7 @@ func (l *lists) describe(ctx context.Context, call *guard.Call, params json.RawM
 		return of, nil
 	}
 	call.Describe(of.Declared, l.server.Overlay)
+	call.Confirmed = of.Confirmed
 	if of.Said == nil {
 		return of, nil
 	}

@@ -32,8 +32,8 @@ var argumentFacts = []fact{
 			"arguments, in empty and in repeated values, at most 256 in all"},
 		func(f *Facts) *bool { return &f.Call.Verbatim }).traced(no),
 	roles(about{"call.roles", Open,
-		"`stated` if an [overlay](overlays.md) says which arguments are destinations and contents, else " +
-			"`drafted`"}),
+		"`stated` if an [overlay](overlays.md) says which arguments are destinations and contents, or a person has " +
+			"[confirmed](lint.md#confirmed-arguments) it and the user's words name each destination, else `drafted`"}),
 	kinds(about{"call.from", Chosen, "kinds of all values but the small ones"},
 		func(f *Facts) *label.Set[string] { return &f.Call.From }),
 	kinds(about{"call.small.from", Chosen, "kinds of the small values"},

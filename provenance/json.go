@@ -17,12 +17,12 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 	w := x.data.open(s)
 	var hidden [][]byte
 	leaves(doc, true, func(text []byte) {
-		w.write(string(text))
+		w.write(text)
 		w.write(betweenLeaves)
 		decodings(text, func(plain []byte) { hidden = append(hidden, plain) })
 	})
 	for _, plain := range hidden {
-		w.write(string(plain))
+		w.write(plain)
 		w.write(betweenLeaves)
 	}
 	w.close()
@@ -33,7 +33,7 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 const MaxDocument = 1 << 20
 
 // betweenLeaves separates the texts of one document.
-const betweenLeaves = "\x00"
+var betweenLeaves = []byte{0}
 
 // leaves calls yield with every text, number and member name of a document, texts unescaped.
 func leaves(doc []byte, nested bool, yield func([]byte)) {
@@ -60,11 +60,11 @@ func leaves(doc []byte, nested bool, yield func([]byte)) {
 func leaf(literal []byte, nested bool, yield func([]byte)) {
 	text := literal[1 : len(literal)-min(1, len(literal)-1)]
 	if bytes.IndexByte(text, '\\') >= 0 {
-		s, ok := rawjson.String(literal)
+		plain, ok := rawjson.Text(literal)
 		if !ok {
 			return
 		}
-		text = []byte(s)
+		text = plain
 	}
 	if inner := bytes.TrimSpace(text); nested && len(inner) > 1 && (inner[0] == '{' || inner[0] == '[') && rawjson.Check(inner) == nil {
 		leaves(inner, false, yield)

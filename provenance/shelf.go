@@ -47,7 +47,7 @@ const between = 0
 // add puts a text on the shelf, in parts if it is large.
 func (s *shelf) add(src Source, text string) {
 	w := s.open(src)
-	w.write(text)
+	w.write([]byte(text))
 	w.close()
 }
 
@@ -114,7 +114,7 @@ type writer struct {
 // part is how much text is written before the table takes it in.
 const part = 1 << 16
 
-func (w *writer) write(text string) {
+func (w *writer) write(text []byte) {
 	s := w.s
 	for len(text) > 0 {
 		n := min(len(text), part, s.room/4)

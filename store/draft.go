@@ -58,6 +58,14 @@ func (d *Draft) Get(key string) (s Session, ok bool) {
 	return s, false
 }
 
+// Row returns the session as a back end keeps it.
+func (d *Draft) Row(key string) (r Row, ok bool) {
+	if at := d.rows[key]; at != nil {
+		return *at, true
+	}
+	return r, false
+}
+
 // Keys returns the keys of the sessions in the draft, in no order.
 func (d *Draft) Keys() []string { return slices.Collect(maps.Keys(d.rows)) }
 
@@ -200,7 +208,7 @@ func (d *Draft) Count(key string) (int64, error) {
 }
 
 func (d *Draft) see(r *Row) {
-	if d.Now.After(r.Seen) {
+	if d.Now.Sub(r.Seen) >= SeenWithin {
 		r.Seen = d.Now
 	}
 	d.touch(r)

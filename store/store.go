@@ -69,8 +69,11 @@ type Session struct {
 	Label     label.Label // the join of the labels of all data that entered the session or a descendant
 	Calls     int64       // calls counted in the session itself, without its descendants
 	Created   time.Time
-	Seen      time.Time // when the session was created, counted a call or had its label joined to a higher one, at the latest
+	Seen      time.Time // when the session was created, counted a call or had its label joined to a higher one, at the latest, to SeenWithin
 }
+
+// SeenWithin is how exact [Session].Seen is: a session that counts call after call is written whole once in that time.
+const SeenWithin = time.Second
 
 // Still returns ErrChanged unless the session, now, has the label and the parent that it had as s, by which a call was
 // decided. The error is ErrNotFound if now is another session of the same key.

@@ -7,20 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 	"unicode"
-
-	"github.com/weir-mcp/weir/internal/demo/servers"
 )
 
 // A wrapper is a host that starts weir wraps: this process. It names its conversation as Claude Code does, unless it
@@ -29,6 +23,7 @@ type wrapper struct {
 	*hooked
 	policy string
 	client string
+	asked  bool // whether it can ask the user
 }
 
 // wordsPolicy lets mail go once the user has said anything.
@@ -63,6 +58,8 @@ type wrapped struct {
 	out  *bufio.Reader
 	data string
 	id   int
+
+	answers map[int]int // how many there were, by id
 }
 
 // wrap starts a server of the demonstration, called by its kind, and shakes hands with it. The launcher is in front of
@@ -81,6 +78,7 @@ func (w *wrapper) wrap(kind string, environ []string, launcher ...string) *wrapp
 // start starts a command that serves the host, and shakes hands with it.
 func (w *wrapper) start(s *wrapped, environ, args []string) {
 	w.t.Helper()
+	s.answers = map[int]int{}
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Dir, s.cmd.Env = w.home, append([]string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "CLAUDE_CODE_SESSION_ID=one"}, environ...)
 	s.cmd.Stderr = w.t.Output()
@@ -97,7 +95,11 @@ func (w *wrapper) start(s *wrapped, environ, args []string) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(s.end)
-	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, w.client)); !ok {
+	abilities := `{}`
+	if w.asked {
+		abilities = `{"elicitation":{}}`
+	}
+	if _, ok := s.ask("initialize", fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}`, abilities, w.client)); !ok {
 		w.t.Fatal("no handshake")
 	}
 }
@@ -127,8 +129,17 @@ func (s *wrapped) ask(method, params string) (text string, ok bool) {
 		if err != nil {
 			return "", false
 		}
-		var m struct{ ID int }
-		if json.Unmarshal(line, &m) == nil && m.ID == s.id {
+		var m struct {
+			ID     int
+			Method string
+		}
+		if json.Unmarshal(line, &m) != nil || m.Method != "" {
+			continue
+		}
+		if s.answers[m.ID]++; s.answers[m.ID] > 1 {
+			s.t.Errorf("request %d has %d answers", m.ID, s.answers[m.ID])
+		}
+		if m.ID == s.id {
 			return string(line), true
 		}
 	}
@@ -321,102 +332,6 @@ func TestNamesOfWraps(t *testing.T) {
 	}
 	if same := w.wrap("mail", nil); !same.call("send_email", mailToBen, "") {
 		t.Error("the same server does not have the memory")
-	}
-}
-
-// wrapsOwner returns the process that decides for the wraps.
-func (w *wrapper) wrapsOwner() int {
-	w.t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may be gone
-		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		if strings.HasPrefix(string(line), "weir\x00serve\x00--wraps\x00") && strings.Contains(string(environ), "HOME="+w.home+"\x00") {
-			pid, err := strconv.Atoi(filepath.Base(dir))
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			return pid
-		}
-	}
-	w.t.Fatal("no process decides for the wraps")
-	return 0
-}
-
-// TestWrapsOwnerKilled kills the process that decides: every wrap ends, with its server, and lets nothing go. Others
-// begin with all labels, and with no words of the user.
-func TestWrapsOwnerKilled(t *testing.T) {
-	w := newWrapper(t, wordsPolicy)
-	files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-	if !mail.call("send_email", mailToBen, "tell Ben about the bridge") {
-		t.Fatal("the mail was not sent")
-	}
-	if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []*wrapped{files, mail} {
-		if s.call("send_email", mailToBen, "tell Ben") {
-			t.Error("a call went without anybody who decides")
-		}
-		if got := wait(s.cmd); got != "exit status 1" {
-			t.Errorf("a wrap ended with %s", got)
-		}
-		if !gone(s.server()) {
-			t.Error("the server is still there")
-		}
-	}
-	if w.wrap("mail", nil).call("send_email", mailToBen, "") {
-		t.Error("a mail was sent with words that nobody remembers")
-	}
-	if sent, err := servers.ReadOutbox(mail.data); err != nil || len(sent) != 1 {
-		t.Errorf("%d mails were sent, %v", len(sent), err)
-	}
-}
-
-// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
-// mail goes that the user has said nothing for, no answer is made up, and every wrap ends with its server.
-func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
-	w := newWrapper(t, wordsPolicy)
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	var answered atomic.Int64
-	for range *ownerKills {
-		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
-		var working sync.WaitGroup
-		for _, s := range []*wrapped{files, mail} {
-			working.Go(func() {
-				for {
-					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
-					if !ok {
-						return
-					}
-					answered.Add(1)
-					if s == mail && !strings.Contains(text, "the user has said nothing") {
-						t.Errorf("seed %d: the answer is %s", seed, text)
-					}
-				}
-			})
-		}
-		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-		if err := syscall.Kill(w.wrapsOwner(), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		working.Wait()
-		for _, s := range []*wrapped{files, mail} {
-			if got := wait(s.cmd); got != "exit status 1" {
-				t.Errorf("seed %d: a wrap ended with %s", seed, got)
-			}
-			if !dead(s.server()) {
-				t.Errorf("seed %d: the server is still there", seed)
-			}
-		}
-	}
-	t.Logf("%d answers", answered.Load())
-	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
-		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
 	}
 }
 

@@ -21,7 +21,7 @@ func (t *callTracer) receivers(c *Call, roles policy.Roles) []receiver {
 		all = append(all, server)
 	}
 	for _, a := range roles.Destinations {
-		if !roles.Known && !leadsSomewhere(a.Text) {
+		if !roles.Known && !leadsSomewhere(&t.texts, a.Text) {
 			continue
 		}
 		all = append(all, t.places(c, a)...)
@@ -47,7 +47,7 @@ func (t *callTracer) server(c *Call) receiver {
 // places returns the receivers at a destination: the places that the user's wishes name, sites among them, those in the
 // operator's own domains, or anybody.
 func (t *callTracer) places(c *Call, a policy.Argument) (all []receiver) {
-	v, read := t.place(a), address.Read(a.Text)
+	v, read := t.place(a), t.texts.Read(a.Text)
 	named := v.Whole && v.From.Only(provenance.User)
 	if !read.Sure {
 		if named {

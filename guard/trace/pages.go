@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -30,7 +31,7 @@ var link = pattern.New(`(?s)https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/+-]*)?(.|$)
 // add notes the pages that a result lists.
 func (all *pages) add(result json.RawMessage) {
 	var found []string
-	left := mostSearch // bytes of text
+	left := mostSearch // bytes of text with addresses
 	var walk func(value []byte)
 	walk = func(value []byte) {
 		switch rawjson.Kind(value) {
@@ -43,9 +44,12 @@ func (all *pages) add(result json.RawMessage) {
 				walk(inner)
 			}
 		case '"':
-			if text, _ := rawjson.String(value); len(text) <= left {
+			if !bytes.Contains(value, []byte("http")) {
+				return
+			}
+			if text, _ := rawjson.Text(value); len(text) <= left {
 				left -= len(text)
-				found = links(text, found)
+				found = links(string(text), found)
 			}
 		}
 	}

@@ -21,6 +21,7 @@ type callTracer struct {
 	beyond  bool // the request has members that MCP does not have
 	missed  bool // private data entered the session that the index does not know
 	known   map[string]Value
+	texts   address.Memory // of the values
 
 	domains []string // the operator's own
 	me      []string // the user's own mail addresses
@@ -90,9 +91,9 @@ func (t *callTracer) wished(wishes []string, a policy.Argument, text string) boo
 // spellings.
 func (t *callTracer) spelt(a policy.Argument) bool {
 	text := strings.TrimSpace(a.Text)
-	r := address.Read(text)
+	r := t.texts.Read(text)
 	if !r.Sure {
-		accounts := address.Find(text)
+		accounts := t.texts.Find(text)
 		return len(accounts) == 1 && accounts[0].Kind == address.Account && accounts[0].Text == text && t.holds(a, accounts[0].Name)
 	}
 	texts := make([]string, len(r.Places))
@@ -142,7 +143,7 @@ func (t *callTracer) strange(v *Value) bool {
 	if v.Whole && v.From.Only(provenance.User|provenance.Trusted) {
 		return false
 	}
-	r := address.Read(v.Text)
+	r := t.texts.Read(v.Text)
 	if !r.Sure {
 		return t.stated || len(r.Places) > 0
 	}
@@ -173,7 +174,7 @@ func (t *callTracer) leads(v *Value) bool {
 	if len(v.Text) > longestContent {
 		return true
 	}
-	for _, p := range address.Find(v.Text) {
+	for _, p := range t.texts.Find(v.Text) {
 		if p.IsContinued(v.Text) {
 			return true
 		}
@@ -242,7 +243,7 @@ func (t *callTracer) makesLink(v *Value) bool {
 	if len(v.Text) > longestContent {
 		return true
 	}
-	for _, p := range address.Find(v.Text) {
+	for _, p := range t.texts.Find(v.Text) {
 		if p.Kind != address.Web || p.Single() && !p.IsContinued(v.Text) && address.Within(p.Host, t.domains) {
 			continue
 		}

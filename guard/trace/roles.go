@@ -72,22 +72,12 @@ func isName(name string) bool {
 	}) < 0
 }
 
-// destinationWords are words in the names of arguments that say where something goes.
-var destinationWords = []string{
-	"account", "address", "addresses", "attendees", "bcc", "branch", "cc", "channel", "chat", "dest", "destination", "dir",
-	"directory", "domain", "email", "emails", "endpoint", "file", "filename", "folder", "host", "hostname", "iban", "invitees",
-	"link", "owner", "participants", "path", "payee", "phone", "receiver", "recipient", "recipients", "repo", "repository",
-	"room", "server", "site", "target", "to", "uri", "url", "urls", "webhook", "website",
-}
-
 // draft guesses which arguments are destinations, by their names and by what they look like. It serves people, who are
 // shown them, and facts that raise: no fact that may lower is made from it.
-func draft(all []policy.Argument) policy.Roles {
+func draft(texts *address.Memory, all []policy.Argument) policy.Roles {
 	var r policy.Roles
 	for _, a := range all {
-		if leadsSomewhere(a.Text) || slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool {
-			return slices.Contains(destinationWords, w)
-		}) {
+		if isPlace(texts, a) {
 			r.Destinations = append(r.Destinations, a)
 		} else {
 			r.Contents = append(r.Contents, a)
@@ -96,8 +86,14 @@ func draft(all []policy.Argument) policy.Roles {
 	return r
 }
 
+// isPlace reports whether an argument is a destination by its name or by what it looks like.
+func isPlace(texts *address.Memory, a policy.Argument) bool {
+	_, named := speech.PlaceWord(a.Path)
+	return named || leadsSomewhere(texts, a.Text)
+}
+
 // leadsSomewhere reports whether a value as a whole may be an address.
-func leadsSomewhere(text string) bool {
-	r := address.Read(text)
+func leadsSomewhere(texts *address.Memory, text string) bool {
+	r := texts.Read(text)
 	return r.Sure || len(r.Places) > 0 && !strings.ContainsAny(strings.TrimSpace(text), " \n")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-mcp/weir/internal/address"
 )
 
 func TestSmall(t *testing.T) {
@@ -25,7 +27,7 @@ func TestDraft(t *testing.T) {
 	if cut {
 		t.Error("a short call is cut")
 	}
-	r := draft(all)
+	r := draft(new(address.Memory), all)
 	var destinations, contents []string
 	for _, a := range r.Destinations {
 		destinations = append(destinations, a.Path)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
@@ -62,6 +63,7 @@ type Call struct {
 	Params    json.RawMessage // of the request, as the host sent them
 	Arguments json.RawMessage // the agent's choice: a JSON object, or nil
 	Schema    json.RawMessage // of the arguments; nil if none is known
+	Confirmed Confirmed       // the parts of the arguments, where the operator's word does not state them
 
 	UndeclaredNames  []string        // of members of the arguments that the schema does not name
 	UndeclaredParams json.RawMessage // members of the params that MCP does not have for the method
@@ -85,19 +87,32 @@ func (t *Tracer) AddUserMessages(ref session.Ref, texts []string) bool {
 	return kept
 }
 
-// Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them.
+// Work indexes texts of results until ctx ends, so that calls need not. Without it, calls that are traced index them. A
+// large text it leaves alone for a moment, in which its answer gets to the agent: to index it takes far longer, and all
+// of a processor.
 func (t *Tracer) Work(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case s := <-t.sessions.behind:
+			if s.corpus.bytes.Load() >= largeText && len(t.sessions.behind) == 0 {
+				select {
+				case <-ctx.Done():
+				case <-time.After(untilAnswered):
+				}
+			}
 			for ctx.Err() == nil && s.takeOne() {
 				t.sessions.change(s, func() {}) // counts its memory
 			}
 		}
 	}
 }
+
+const (
+	largeText     = 16 << 10 // bytes
+	untilAnswered = 2 * time.Millisecond
+)
 
 // Describe fills in the facts of the session that do not depend on the call.
 func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
@@ -168,9 +183,12 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 	for _, a := range all {
 		found.Values = append(found.Values, ct.value(a))
 	}
+	if len(c.Confirmed.Destinations) > 0 && !cut && !ct.stated {
+		ct.stated = confirm(&ct, c, all)
+	}
 	roles := f.Roles
 	if !roles.Known {
-		roles = draft(all)
+		roles = draft(&ct.texts, all)
 	}
 	roles.Cut = roles.Cut || cut
 	f.Call = policy.CallFacts{
@@ -183,7 +201,7 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 		found.over = []receiver{{key: "secrets " + c.Server, base: ct.server(c).base}}
 	}
 	f.Call.Verbatim, f.Call.Crosses = found.verbatim(), others && found.Tells()
-	destinations(s, &f.Call, roles, t.domains)
+	destinations(&ct, &f.Call, roles)
 	if f.PlainRead() && roles.Known {
 		found.Listed = s.corpus.pages().beside(found.target().Text)
 	}
@@ -197,20 +215,20 @@ func (t *Tracer) find(c *Call, f *policy.Facts, found *Finding, others bool) {
 const unsureHost = "?"
 
 // destinations fills in where the call goes, and whether those places are known.
-func destinations(s *sessionTrace, call *policy.CallFacts, roles policy.Roles, domains []string) {
+func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 	var values, hosts []string
 	known, own := true, true
 	for _, d := range roles.Destinations {
 		values = append(values, clip(d.Text))
-		known = known && s.destinations[clip(d.Text)]
-		r := address.Read(d.Text)
+		known = known && t.session.destinations[clip(d.Text)]
+		r := t.texts.Read(d.Text)
 		own = own && r.Sure
 		if !r.Sure && len(r.Places) > 0 {
 			hosts = append(hosts, unsureHost)
 		}
 		for _, host := range r.Hosts() {
 			hosts = append(hosts, host)
-			own = own && address.Within(host, domains)
+			own = own && address.Within(host, t.domains)
 		}
 	}
 	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)

@@ -42,6 +42,13 @@ var (
 
 // accounts adds telephone numbers, accounts and the like, also as they are printed.
 func (s *scanner) accounts(folded string) {
+	if digits(folded) >= accountDigits { // as each of them has
+		s.numbers(folded)
+	}
+}
+
+// numbers is accounts for a text of any form.
+func (s *scanner) numbers(folded string) {
 	text := moments().ReplaceAllString(folded, "~")
 	for _, m := range bank().FindAllString(text, -1) {
 		if name := digitsAndLetters(m); digits(name) > plainDigits && len(name) >= 15 {
@@ -65,6 +72,13 @@ func (s *scanner) accounts(folded string) {
 
 // headers adds lines that a mail program may take for its own.
 func (s *scanner) headers(folded string) {
+	if strings.ContainsAny(folded, ":%") {
+		s.fields(folded)
+	}
+}
+
+// fields is headers for a text of any form.
+func (s *scanner) fields(folded string) {
 	for _, text := range []string{folded, percentDecoded(folded)} {
 		for _, m := range heads().FindAllStringSubmatch(text, -1) {
 			s.add(Place{Header, strings.TrimLeft(m[0], "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029 \t"), "", ""})
@@ -74,6 +88,13 @@ func (s *scanner) headers(folded string) {
 
 // spelled adds names of which the dots are spelled out.
 func (s *scanner) spelled(folded string) {
+	if strings.ContainsAny(folded, "[({ \t\r\n\f") { // one of which stands before each of these dots
+		s.spelledOut(folded)
+	}
+}
+
+// spelledOut is spelled for a text of any form.
+func (s *scanner) spelledOut(folded string) {
 	for _, m := range spelledDots().FindAllString(folded, -1) {
 		host := Host(dots().ReplaceAllString(m, "."))
 		for ; isDomain(host); host = host[:strings.LastIndexByte(host, '.')] {

@@ -8,8 +8,10 @@ import (
 // references are sites of documentation and registries of packages, each with the beginnings of the paths below which
 // its pages are. Each site belongs to one publisher, who alone learns who reads which page: no author of a page is
 // shown its readers, no counter of views or downloads is public there, no path leads on to another site. That holds for
-// a program that loads the page alone: in a browser, pictures and scripts in it may tell others. So sites on which
-// anybody may have pages of their own are missing (github.com, *.github.io, *.readthedocs.io), and so are downloads.
+// a program that loads the page alone: in a browser, pictures and scripts in it may tell others, and authors of
+// packages write both at some of these sites (docs.rs, hexdocs.pm). So no overlay of a tool with a browser may go by
+// them. Sites on which anybody may have pages of their own are missing (github.com, *.github.io, *.readthedocs.io), and
+// so are downloads.
 var references = map[string][]string{
 	// languages
 	"go.dev":                 {"/doc/", "/ref/", "/blog/", "/wiki/"},
@@ -139,8 +141,8 @@ var downloads = []string{".gem", ".zip", ".tgz", ".gz", ".bz2", ".xz", ".zst", "
 const longestReference = 200
 
 // IsReference reports whether a URL is that of a page of documentation or of a package, at a site whose publisher alone
-// learns who reads it. It is false for a search there, for an address with a query, a port or a name of a user, and for
-// signs that such pages have not.
+// learns who reads it. It is false for a search there, for an address with a query, a fragment, a port or a name of a
+// user, and for signs that such pages have not.
 func IsReference(url string) bool {
 	p, ok := sureURL(url)
 	rest, secure := strings.CutPrefix(url, "https://")
@@ -148,7 +150,6 @@ func IsReference(url string) bool {
 		return false
 	}
 	authority, path := cutAuthority(rest, "/?#")
-	path, _, _ = strings.Cut(path, "#")
 	below, listed := references[p.Host]
 	if !listed || !strings.EqualFold(authority, p.Host) || strings.ContainsFunc(path, isStrangeInPath) ||
 		strings.Contains(path, "..") || strings.Contains(path, "//") {

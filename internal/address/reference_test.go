@@ -9,7 +9,6 @@ import (
 func TestIsReference(t *testing.T) {
 	for url, want := range map[string]bool{
 		"https://docs.python.org/3/library/json.html":      true,
-		"https://docs.python.org/3/library/json.html#api":  true,
 		"https://pypi.org/project/requests/":               true,
 		"https://pkg.go.dev/encoding/json":                 true,
 		"https://pkg.go.dev/gopkg.in/yaml.v3":              true,
@@ -20,6 +19,9 @@ func TestIsReference(t *testing.T) {
 
 		"https://pypi.org/search/?q=secret":                   false,
 		"https://pypi.org/project/requests/?x=secret":         false,
+		"https://docs.python.org/3/library/json.html#secret":  false,
+		"https://docs.python.org/#secret":                     false,
+		"https://docs.python.org#secret":                      false,
 		"https://pypi.org/project/../search/":                 false,
 		"https://pypi.org/project/a%2f..%2f":                  false,
 		"https://pypi.org:8443/project/requests/":             false,

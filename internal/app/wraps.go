@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -59,10 +60,12 @@ func ShareWrap(ctx context.Context, env *home.Env, told json.RawMessage, spec up
 		return 0, err
 	}
 	status, err = attach.Run(ctx, client, head, attach.Wrap{
-		Streams: env.Standard,
-		Start:   func() (*upstream.LocalChild, error) { return upstream.StartChild(spec, env.Environ, env.Stderr, log) },
+		Host:   func() (io.ReadCloser, io.Writer) { return readCloser(env.Standard[0]), writeCloser(env.Standard[1]) },
+		Stderr: env.Standard[2],
+		Start:  func() (*upstream.LocalChild, error) { return upstream.StartChild(spec, env.Environ, env.Stderr, log) },
+		Log:    log,
 	})
-	if errors.Is(err, owner.ErrRefused) {
+	if errors.Is(err, ErrAlone) && errors.Is(err, owner.ErrRefused) {
 		log.Warn("this server decides by itself: another process is where the one that decides for the wraps of this host should be",
 			"socket", client.Dir, "error", err)
 	}

@@ -3,20 +3,20 @@
 // Package attach has one process decide for the weir wraps of one host, so that they share the memory of agent
 // sessions.
 //
-// A wrap hands its streams to that process, the owner of package owner, and stays as their keeper: it alone starts and
-// ends the server, as its own child, and takes the signals. The owner runs the gateway on the streams of the host and
-// of the server. So nothing that the owner is told to do starts a program, and the server runs with the variables, in
-// the folder and within the confinement of the wrap, as it would without an owner.
+// A wrap carries the lines of the host to that process, the owner of package owner, and back, and keeps the server: it
+// alone starts and ends it, as its own child, and takes the signals. The owner runs the gateway on those lines and on
+// the streams of the server. So nothing that the owner is told to do starts a program, and the server runs with the
+// variables, in the folder and within the confinement of the wrap, as it would without an owner.
 //
-//	status, err := attach.Run(ctx, client, head, attach.Wrap{Streams: streams, Start: start}) // in weir wrap
+//	status, err := attach.Run(ctx, client, head, attach.Wrap{Host: host, Start: start, …}) // in weir wrap
 //
-//	guest, err := attach.Accept(conn)                                                         // in the owner
+//	guest, err := attach.Accept(conn)                                                      // in the owner
 //	status := guest.Serve(ctx, serve)
 //
 // After the head, messages are JSON in frames of package owner's form; some bring descriptors:
 //
-//	wrap:  {"op":"streams"} with the three standard streams     owner: {"op":"ready"}
-//	wrap:  {"op":"go"}, from which moment on the owner reads the host
+//	wrap:  {"op":"streams"} with a pipe from the host, one to it, and standard error     owner: {"op":"ready"}
+//	wrap:  {"op":"go"}, from which moment on the host is read
 //	owner: {"op":"start","child":1}     wrap: {"op":"started","child":1,"pid":4711} with the ends of its input and
 //	                                          output, or {"op":"failed","child":1,"error":"…"}
 //	owner: {"op":"terminate","child":1} or {"op":"kill","child":1}
@@ -25,9 +25,14 @@
 //
 // Promises:
 //
-//   - Until "go" nothing is read or written, so that a wrap whose owner fails before goes on alone ([ErrAlone]). After
-//     it the wrap ends with the owner.
+//   - Until "go" nothing is read or written, so that a wrap whose owner fails before goes on alone ([ErrAlone]).
 //   - A wrap that ends, in whatever way, ends its gateway in the owner. An owner that ends takes the server with it.
+//   - When the owner ends before it is done, another one takes its place, with a new process of the server. It is told
+//     the handshake and the requests that a session remembers, and nothing else that the host has sent before: no call
+//     is made twice. Each request of the host gets one answer, an error for those that were open. Requests of the old
+//     owner to the host are cancelled, and their ids are not used again, so that no late answer counts.
+//   - A wrap ends with an owner that has no place to be taken: because owners end again and again, the host has left,
+//     or the server offers something else than before.
 //   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
 //     the parent of the wrap is the one that the owner is for, and so are the variables that programs inherit: see
 //     [Key].
@@ -160,33 +165,6 @@ func (l *line) receive() (m *message, err error) {
 	return m, json.Unmarshal(text, m)
 }
 
-// fileOf returns the file of a descriptor that came, which does not block where that can be done without changing the
-// same for others: so a pipe is opened anew.
-func fileOf(fd, n int) *os.File {
-	name := fmt.Sprint("stream ", n)
-	var info syscall.Stat_t
-	flags, failed := fcntl(fd, syscall.F_GETFL)
-	if n >= 2 || failed != 0 || flags&syscall.O_NONBLOCK != 0 || syscall.Fstat(fd, &info) != nil {
-		return os.NewFile(uintptr(fd), name)
-	}
-	switch info.Mode & syscall.S_IFMT {
-	case syscall.S_IFSOCK: // of standard input or output, which the wrap leaves alone
-		_ = syscall.SetNonblock(fd, true) // else it takes a thread
-	case syscall.S_IFIFO:
-		again, err := os.OpenFile(fmt.Sprint("/proc/self/fd/", fd), flags&syscall.O_ACCMODE|syscall.O_NONBLOCK, 0)
-		if err == nil {
-			_ = syscall.Close(fd)
-			return again
-		}
-	}
-	return os.NewFile(uintptr(fd), name)
-}
-
-func fcntl(fd, op int) (int, syscall.Errno) {
-	n, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), uintptr(op), 0)
-	return int(n), err
-}
-
 // filesOf returns the files of the descriptors that came with a message.
 func filesOf(control []byte) (files []*os.File, err error) {
 	if len(control) == 0 {
@@ -202,7 +180,7 @@ func filesOf(control []byte) (files []*os.File, err error) {
 			continue // of another kind
 		}
 		for _, fd := range fds {
-			files = append(files, fileOf(fd, len(files)))
+			files = append(files, os.NewFile(uintptr(fd), fmt.Sprint("stream ", len(files))))
 		}
 	}
 	return files, nil

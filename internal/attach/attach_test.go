@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/weir-mcp/weir/internal/owner"
 	"github.com/weir-mcp/weir/internal/upstream"
 )
@@ -25,12 +27,20 @@ import (
 // owned returns a client of an owner that has wraps served by a function.
 func owned(t *testing.T, serve func(context.Context, *net.UnixConn)) *owner.Client {
 	t.Helper()
+	c, end := serving(t, serve)
+	t.Cleanup(end)
+	return c
+}
+
+// serving is owned until end is called.
+func serving(t *testing.T, serve func(context.Context, *net.UnixConn)) (c *owner.Client, end func()) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "a") // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, end := context.WithCancel(context.Background())
-	c := &owner.Client{Dir: filepath.Join(dir, "o")}
+	ctx, stop := context.WithCancel(context.Background())
+	c = &owner.Client{Dir: filepath.Join(dir, "o")}
 	ended := make(chan error, 1)
 	c.Start = func() (<-chan struct{}, error) {
 		go func() {
@@ -38,13 +48,12 @@ func owned(t *testing.T, serve func(context.Context, *net.UnixConn)) *owner.Clie
 		}()
 		return make(chan struct{}), nil
 	}
-	t.Cleanup(func() {
-		end()
+	return c, func() {
+		stop()
 		if err := errors.Join(<-ended, os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
-	})
-	return c
+	}
 }
 
 // A host is the host's ends of the streams of a wrap.
@@ -53,8 +62,8 @@ type host struct {
 	out *bufio.Reader
 }
 
-// streams returns the streams of a wrap and their other ends.
-func streams(t *testing.T) (wrap [3]*os.File, h host) {
+// wrapOf returns a wrap of a server, and the host that it has, until shut is called.
+func wrapOf(t *testing.T, start func() (*upstream.LocalChild, error)) (w Wrap, h host, shut func()) {
 	t.Helper()
 	var all [4]*os.File
 	var err error
@@ -63,12 +72,13 @@ func streams(t *testing.T) (wrap [3]*os.File, h host) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() {
+	streams := func() (io.ReadCloser, io.Writer) { return all[0], all[3] }
+	w = Wrap{Host: streams, Stderr: os.Stderr, Start: start, Log: slog.New(slog.DiscardHandler)}
+	return w, host{all[1], bufio.NewReader(all[2])}, func() {
 		for _, f := range all {
 			_ = f.Close() // some are closed already
 		}
-	})
-	return [3]*os.File{all[0], all[3], os.Stderr}, host{all[1], bufio.NewReader(all[2])}
+	}
 }
 
 // cat starts a server that repeats its input.
@@ -120,18 +130,19 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	files, h := streams(t)
+	w, h, shut := wrapOf(t, cat)
+	defer shut()
 	if _, err := io.WriteString(h.in, "hello\n"); err != nil {
 		t.Fatal(err)
 	}
-	status, err := Run(t.Context(), c, json.RawMessage(`{}`), Wrap{files, cat})
+	status, err := Run(t.Context(), c, json.RawMessage(`{}`), w)
 	if line, _ := h.out.ReadString('\n'); status != 7 || err != nil || line != "hello\n" {
 		t.Errorf("status %d, %v, %q", status, err, line)
 	}
 }
 
-// TestOwnerFails has the owner fail at every step: before the wrap has said "go" it goes on alone, with its streams as they
-// were; after that it ends, and its server with it.
+// TestOwnerFails has every owner fail at a step: before the wrap has said "go" it goes on alone, with its streams as they
+// were; after that it ends, and its servers with it.
 func TestOwnerFails(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -168,26 +179,53 @@ func TestOwnerFails(t *testing.T) {
 				defer g.Close()
 				c.serve(g)
 			})
-			files, h := streams(t)
+			var children []*upstream.LocalChild
+			w, h, shut := wrapOf(t, func() (*upstream.LocalChild, error) {
+				child, err := cat()
+				children = append(children, child)
+				return child, err
+			})
+			defer shut()
 			if _, err := io.WriteString(h.in, "untouched\n"); err != nil {
 				t.Fatal(err)
 			}
-			var child *upstream.LocalChild
-			status, err := Run(t.Context(), client, json.RawMessage(`{}`), Wrap{files, func() (_ *upstream.LocalChild, err error) {
-				child, err = cat()
-				return child, err
-			}})
+			status, err := Run(t.Context(), client, json.RawMessage(`{}`), w)
 			if err == nil || errors.Is(err, ErrAlone) != c.alone || status != 0 {
 				t.Errorf("status %d, %v", status, err)
 			}
-			if child != nil {
+			for _, child := range children {
 				<-child.Ended()
 			}
-			if line, err := bufio.NewReader(files[0]).ReadString('\n'); line != "untouched\n" {
+			if !c.alone {
+				return
+			}
+			in, _ := w.Host()
+			if line, err := bufio.NewReader(in).ReadString('\n'); line != "untouched\n" {
 				t.Errorf("the wrap reads %q, %v", line, err)
 			}
 		})
 	}
+}
+
+// TestDiesOften holds that the fourth end of an owner in a while is one too many, however many there were before it.
+func TestDiesOften(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k, now := new(keeper), time.Unix(0, 0)
+		var deaths []time.Time
+		for _, pause := range rapid.SliceOf(rapid.IntRange(0, 15)).Draw(t, "pauses in seconds") {
+			now = now.Add(time.Duration(pause) * time.Second)
+			deaths = append(deaths, now)
+			recent := 0
+			for _, at := range deaths {
+				if now.Sub(at) < deathTime {
+					recent++
+				}
+			}
+			if often := k.diesOften(now); often != (recent > maxDeaths) {
+				t.Errorf("%d ended in %v: %v", recent, deathTime, often)
+			}
+		}
+	})
 }
 
 // TestHostilePeers has processes send the owner anything but the streams of a wrap: it takes none of them, and keeps no

@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 
 // squat answers one client as an owner does, and writes out all that it sends.
 func squat(path string) {
+	_ = os.Remove(path) // of an owner that has ended
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		os.Exit(1)
@@ -59,8 +60,16 @@ func squat(path string) {
 	os.Exit(0)
 }
 
-// TestStranger has another program listen where the owner of wraps should: a wrap sends it nothing, and goes on alone.
+// TestStranger has another program listen where the owner of wraps should, at first or once an owner has ended: a wrap
+// sends it nothing, and goes on alone, or ends.
 func TestStranger(t *testing.T) {
+	for _, owners := range []int{0, 1} {
+		t.Run(fmt.Sprint(owners), func(t *testing.T) { stranger(t, owners) })
+	}
+}
+
+// stranger has another program listen after so many owners have ended.
+func stranger(t *testing.T, owners int) {
 	dir, err := os.MkdirTemp("", "a") // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -70,15 +79,50 @@ func TestStranger(t *testing.T) {
 	cmd.Env = []string{squatAt + "=" + filepath.Join(dir, "socket")}
 	var got strings.Builder
 	cmd.Stdout = &got
-	c := &owner.Client{Dir: dir, Start: func() (<-chan struct{}, error) { return make(chan struct{}), cmd.Start() }}
-	files, _ := streams(t)
-	_, err = Run(t.Context(), c, json.RawMessage(`{"environ":["TOKEN=secret"]}`), Wrap{files, cat})
-	if !errors.Is(err, ErrAlone) || !errors.Is(err, owner.ErrRefused) || !strings.Contains(err.Error(), "another program") {
+	starts, ended := 0, make(chan struct{})
+	c := &owner.Client{Dir: dir, Start: func() (<-chan struct{}, error) {
+		if starts++; starts > owners {
+			if owners > 0 {
+				<-ended
+			}
+			return make(chan struct{}), cmd.Start()
+		}
+		go func() {
+			defer close(ended)
+			if err := endingOwner(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+		}()
+		return ended, nil
+	}}
+	w, _, shut := wrapOf(t, cat)
+	defer shut()
+	_, err = Run(t.Context(), c, json.RawMessage(`{"environ":["TOKEN=secret"]}`), w)
+	if errors.Is(err, ErrAlone) != (owners == 0) || !errors.Is(err, owner.ErrRefused) || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("the wrap ends with %v", err)
 	}
 	if err := cmd.Wait(); err != nil || got.Len() > 0 {
 		t.Errorf("the other program got %q, %v", got.String(), err)
 	}
+}
+
+// endingOwner is an owner that ends when a wrap has begun.
+func endingOwner(ctx context.Context, dir string) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	return owner.Serve(ctx, owner.Options{Dir: dir, Attached: func(ctx context.Context, conn *net.UnixConn, _ json.RawMessage) {
+		defer end()
+		g, err := Accept(conn)
+		if err != nil {
+			return
+		}
+		defer g.Close()
+		_ = g.Serve(ctx, func(context.Context) int {
+			end()
+			_ = conn.Close()
+			return 0
+		})
+	}})
 }
 
 // copyOf returns a copy of this program.

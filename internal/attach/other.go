@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 
@@ -20,8 +22,10 @@ var ErrAlone = errors.New("no process can be shared")
 
 // A Wrap is the side of weir wrap.
 type Wrap struct {
-	Streams [3]*os.File
-	Start   func() (*upstream.LocalChild, error)
+	Host   func() (io.ReadCloser, io.Writer)
+	Stderr *os.File
+	Start  func() (*upstream.LocalChild, error)
+	Log    *slog.Logger
 }
 
 // Run returns [ErrAlone].

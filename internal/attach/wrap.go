@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"syscall"
@@ -21,87 +23,196 @@ const (
 	endTime   = 2 * time.Second  // for a server to exit before the next stronger signal
 )
 
+const (
+	maxDeaths = 3 // owners that may end one after the other in deathTime
+	deathTime = 10 * time.Second
+)
+
 // A Wrap is the side of weir wrap.
 type Wrap struct {
-	Streams [3]*os.File // of the host: standard input, output and error
-	Start   func() (*upstream.LocalChild, error)
+	Host   func() (io.ReadCloser, io.Writer) // the streams of the host, taken when it begins
+	Stderr *os.File
+	Start  func() (*upstream.LocalChild, error)
+	Log    *slog.Logger
 }
 
-// A keeper keeps the server of a wrap.
+// A keeper keeps the server of a wrap, and the streams of the host.
 type keeper struct {
-	*line
-	start func() (*upstream.LocalChild, error)
-	child *upstream.LocalChild // the last one; nil: none yet
-	id    int                  // of it
+	Wrap
+	client *owner.Client
+	head   json.RawMessage
+	relay  *relay
+	deaths []time.Time          // the last ones
+	child  *upstream.LocalChild // the last one of this owner; nil: none yet
+	id     int                  // of it
 }
 
-// Run has the owner serve until it is done or ctx ends, and returns the exit status. The error is [ErrAlone] if
-// nothing has begun.
+// A life is all that one owner has to do with a wrap.
+type life struct {
+	*line
+	in, out *os.File // written for the owner, and read from it
+	gone    chan struct{}
+}
+
+// close takes everything from the owner, in case that it goes on.
+func (l *life) close() {
+	_ = l.conn.Close()
+	(&message{files: []*os.File{l.in, l.out}}).close()
+}
+
+// Run has one owner after the other serve until one is done or ctx ends, and returns the exit status. The error is
+// [ErrAlone] if nothing has begun.
 func Run(ctx context.Context, client *owner.Client, head json.RawMessage, w Wrap) (status int, err error) {
-	k := &keeper{start: w.Start}
-	soon, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	if k.line, err = begin(soon, client, head, w.Streams); err != nil {
+	k := &keeper{Wrap: w, client: client, head: head}
+	l, err := k.begin(ctx)
+	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrAlone, err)
 	}
-	defer k.conn.Close()
-	stop := context.AfterFunc(ctx, func() {
-		if k.send(&message{Op: opStop}) != nil {
-			_ = k.conn.Close()
+	k.relay = newRelay(w.Host())
+	defer k.relay.close()
+	go k.relay.fromHost()
+	for {
+		debug.FreeOSMemory() // it waits from now on
+		goesOn := false
+		status, goesOn, err = k.serve(ctx, l)
+		err = errors.Join(err, k.end())
+		if !goesOn || k.child != nil {
+			return status, err
 		}
-	})
-	defer stop()
-	debug.FreeOSMemory() // it waits from now on
-	status, err = k.keep()
-	return status, errors.Join(err, k.end())
+		if l, err = k.again(ctx); err != nil {
+			return 0, err
+		}
+	}
 }
 
-// begin hands the streams to the owner. One that is another program gets nothing, not even the head.
-func begin(ctx context.Context, client *owner.Client, head json.RawMessage, streams [3]*os.File) (l *line, err error) {
-	trusting := *client
+// again has another owner begin.
+func (k *keeper) again(ctx context.Context) (l *life, err error) {
+	k.Log.Warn("the process that decides has ended: the server is started again, and another process decides from now on")
+	for range maxDeaths {
+		if ctx.Err() != nil || k.diesOften(time.Now()) {
+			break
+		}
+		if l, err = k.begin(ctx); err == nil {
+			return l, nil
+		}
+		if errors.Is(err, owner.ErrRefused) {
+			break
+		}
+	}
+	return nil, errors.Join(errOwner, err)
+}
+
+// diesOften notes that an owner has ended, and reports whether that happens too often.
+func (k *keeper) diesOften(now time.Time) bool {
+	k.deaths = append(k.deaths, now)
+	if len(k.deaths) <= maxDeaths {
+		return false
+	}
+	first := k.deaths[0]
+	k.deaths = k.deaths[1:]
+	return now.Sub(first) < deathTime
+}
+
+// begin has an owner begin. One that is another program gets nothing, not even the head.
+func (k *keeper) begin(ctx context.Context) (*life, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	trusting := *k.client
 	trusting.Trusts = sameKind
-	conn, err := trusting.Attach(ctx, head)
+	conn, err := trusting.Attach(ctx, k.head)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = conn.Close()
-		}
-	}()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	l = &line{conn: conn}
-	if err := l.send(&message{Op: opStreams, files: streams[:]}); err != nil {
+	l := &life{line: &line{conn: conn}, gone: make(chan struct{})}
+	if err := l.begin(ctx, k.Stderr); err != nil {
+		l.close()
 		return nil, err
+	}
+	return l, nil
+}
+
+// begin hands the owner its streams.
+func (l *life) begin(ctx context.Context, stderr *os.File) error {
+	in, input, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	l.in = input
+	output, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	l.out = output
+	if err := l.send(&message{Op: opStreams, files: []*os.File{in, out, stderr}}); err != nil {
+		return err
 	}
 	m, err := l.receive()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.close()
 	if m.Op != opReady {
-		return nil, errors.New("it is not ready")
+		return errors.New("it is not ready")
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	return l, l.send(&message{Op: opGo})
+	return l.send(&message{Op: opGo})
 }
 
 // errOwner says that the owner ended before it was done.
 var errOwner = errors.New("the process that decides has ended, so nothing goes on")
 
+// serve has an owner serve until it is done or has ended, and reports whether another one may go on.
+func (k *keeper) serve(ctx context.Context, l *life) (status int, goesOn bool, err error) {
+	defer l.close()
+	stop := context.AfterFunc(ctx, func() {
+		if l.send(&message{Op: opStop}) != nil {
+			_ = l.conn.Close()
+		}
+	})
+	defer stop()
+	read, replayed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		k.relay.fromOwner(l.out)
+	}()
+	go func() {
+		defer close(replayed)
+		k.relay.attach(l)
+	}()
+	status, err = k.keep(l)
+	close(l.gone)
+	_ = l.in.Close()
+	<-replayed
+	k.relay.detach()
+	_ = l.out.SetReadDeadline(time.Now().Add(endTime / 2)) // an owner that has ended has written everything
+	select {
+	case <-read:
+	case <-time.After(endTime):
+		return status, false, err // the host takes nothing
+	}
+	if err == nil {
+		return status, false, nil
+	}
+	goesOn, why := k.relay.lost()
+	return 0, goesOn, errors.Join(err, why)
+}
+
 // keep does what the owner says until it is done.
-func (k *keeper) keep() (status int, err error) {
+func (k *keeper) keep(l *life) (status int, err error) {
 	for {
-		m, err := k.receive()
+		m, err := l.receive()
 		if err != nil {
 			return 0, errOwner
 		}
 		m.close()
 		switch m.Op {
 		case opStart:
-			err = k.launch(m.Child)
+			err = k.launch(l, m.Child)
 		case opTerminate, opKill:
 			k.signal(m)
 		case opDone:
@@ -125,19 +236,19 @@ func (k *keeper) signal(m *message) {
 }
 
 // launch starts the server, once the one before has ended, and hands the owner its streams.
-func (k *keeper) launch(id int) error {
+func (k *keeper) launch(l *life, id int) error {
 	if err := k.end(); err != nil {
-		return k.send(&message{Op: opFailed, Child: id, Error: err.Error()})
+		return l.send(&message{Op: opFailed, Child: id, Error: err.Error()})
 	}
-	child, err := k.start()
+	child, err := k.Start()
 	if err != nil {
 		var errno syscall.Errno
 		_ = errors.As(err, &errno) // zero if it is none of the system's
-		return k.send(&message{Op: opFailed, Child: id, Error: err.Error(), Errno: int(errno)})
+		return l.send(&message{Op: opFailed, Child: id, Error: err.Error(), Errno: int(errno)})
 	}
 	k.child, k.id = child, id
 	stdin, stdout := child.Files()
-	err = k.send(&message{Op: opStarted, Child: id, PID: child.PID(), files: []*os.File{stdin, stdout}})
+	err = l.send(&message{Op: opStarted, Child: id, PID: child.PID(), files: []*os.File{stdin, stdout}})
 	err = errors.Join(err, stdin.Close(), stdout.Close())
 	go func() {
 		<-child.Ended()
@@ -145,28 +256,34 @@ func (k *keeper) launch(id int) error {
 		if s, ok := child.State().Sys().(syscall.WaitStatus); ok && s.Signaled() {
 			m.Status, m.Signal = 0, int(s.Signal())
 		}
-		_ = k.send(&m) // an owner that is gone need not be told
+		_ = l.send(&m) // an owner that is gone need not be told
 	}()
 	return err
 }
 
 // end ends the server, if there is one.
 func (k *keeper) end() error {
-	if k.child == nil {
-		return nil
+	if k.child != nil && !ends(k.child) {
+		return fmt.Errorf("server process %d survives being killed", k.child.PID())
 	}
-	for _, stronger := range []func(){k.child.Terminate, k.child.Kill} {
+	k.child = nil
+	return nil
+}
+
+// ends ends a server, and reports whether it has.
+func ends(c *upstream.LocalChild) bool {
+	for _, stronger := range []func(){c.Terminate, c.Kill} {
 		select {
-		case <-k.child.Ended():
-			return nil
+		case <-c.Ended():
+			return true
 		default:
 		}
 		stronger()
 		select {
-		case <-k.child.Ended():
-			return nil
+		case <-c.Ended():
+			return true
 		case <-time.After(endTime):
 		}
 	}
-	return fmt.Errorf("server process %d survives being killed", k.child.PID())
+	return false
 }

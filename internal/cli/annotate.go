@@ -14,21 +14,34 @@ import (
 
 func newAnnotate(env *home.Env) *cobra.Command {
 	var flags targetFlags
+	var parts partsFlags
 	var output string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "annotate [-- COMMAND [ARGUMENT…] | -- URL]",
-		Short: "Propose an overlay for tools that nothing is said of",
+		Short: "Propose descriptions of tools that nothing is said of",
 		Long: `Ask the servers of the configuration, or the one that is named as for weir wrap, for their
 tools, and guess the effect of each from names, descriptions, schemas and hints. The guesses are
 written as an overlay, each with its confidence and its reason. It is marked as a draft, and only
-makes Weir more careful until a person has corrected it and removed the mark.`,
-		Example: "  weir annotate -- npx -y @example/server > overlay.yaml\n  weir annotate --output overlay.yaml",
+makes Weir more careful until a person has corrected it and removed the mark.
+
+--accept writes no overlay. It shows which arguments of the tools of known and trusted servers are
+drafted as destinations and as content, where no overlay says so, and keeps these parts beside the
+pins of the tools if a person confirms them at a terminal, or with --yes. They count for calls to
+destinations that the user's own words name, and for no others. A definition that changes has to be
+confirmed anew; --forget takes them back.`,
+		Example: "  weir annotate -- npx -y @example/server > overlay.yaml\n  weir annotate --output overlay.yaml\n  weir annotate --accept",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := parts.check(output, all); err != nil {
+				return err
+			}
 			t, err := flags.target(env, args)
 			if err != nil {
 				return err
+			}
+			if parts.accept || parts.forget {
+				return runParts(cmd.Context(), env, &parts, t)
 			}
 			servers, err := lintServers(cmd.Context(), env, t)
 			if err != nil {
@@ -48,6 +61,11 @@ makes Weir more careful until a person has corrected it and removed the mark.`,
 	flags.add(cmd)
 	cmd.Flags().StringVar(&output, "output", "", "write to this `FILE`, which must not exist (default standard output)")
 	cmd.Flags().BoolVar(&all, "all", false, "propose something for tools that an overlay knows, too")
+	cmd.Flags().BoolVar(&parts.accept, "accept", false, "confirm the drafted parts of arguments, and pin them")
+	cmd.Flags().BoolVar(&parts.forget, "forget", false, "take back the confirmed parts of arguments")
+	cmd.Flags().BoolVar(&parts.yes, "yes", false, "with --accept: without asking")
+	cmd.Flags().StringVar(&parts.pins, "pins", "", "the `FILE` that weir wrap was given with --pins")
+	cmd.Flags().BoolVar(&parts.asJSON, "json", false, "with --accept or --forget: print JSON")
 	return cmd
 }
 

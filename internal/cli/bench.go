@@ -37,6 +37,8 @@ type benchFlags struct {
 	plans    bool
 	lying    bool
 	exec     bool
+
+	confirmed bool
 }
 
 func newBenchAgentDojo(env *home.Env) *cobra.Command {
@@ -122,6 +124,7 @@ Nothing leaves this machine. The exit status is 1 if an attack got through.`,
 	cmd.Flags().StringVar(&flags.policy, "policy", "", "decide by the policy in this `FILE`, or by the profile of that name (default balanced)")
 	cmd.Flags().StringArrayVar(&flags.domains, "domain", nil, "take this `DOMAIN` for one of the operator's own; may be given several times")
 	cmd.Flags().BoolVar(&flags.plans, "plans", false, plansUsage)
+	cmd.Flags().BoolVar(&flags.confirmed, "confirmed", false, "as if a person had run weir annotate --accept")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the reports as JSON")
 	return cmd
 }
@@ -138,7 +141,7 @@ func benchDay(ctx context.Context, env *home.Env, flags *benchFlags, path string
 	if err != nil {
 		return remedy.Usage(err, "docs/evaluation.md describes the file")
 	}
-	opts := evaluate.Options{Domains: flags.domains, Plans: flags.plans}
+	opts := evaluate.Options{Domains: flags.domains, Plans: flags.plans, Confirmed: flags.confirmed}
 	if flags.policy != "" {
 		if opts.Policy, err = setup.LoadPolicy(flags.policy); err != nil {
 			return err

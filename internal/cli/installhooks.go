@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/install"
@@ -62,8 +63,13 @@ func (d *doctor) hooksOf(in *install.Installer) {
 	for _, n := range notes {
 		d.find("hook", n.Path, orElse(n.Hint, "correct it"), "%s: %s", n.Host, n.Text)
 	}
+	lends := slices.ContainsFunc(all, func(f *install.HookFile) bool { return f.Host.ID == "claude-code" && !f.Absent })
 	for _, f := range all {
 		again := "weir install " + f.Host.ID
+		if f.Borrows && lends {
+			d.find("hook", f.Path, "set "+f.Setting.Also+" to false",
+				"%s runs weir's hooks of Claude Code too: they decide on each call a second time, as on one of a tool of which nothing is known", f.Host.ID)
+		}
 		switch {
 		case f.Off:
 			d.find("hook", f.Path, howOn(f.Host), "%s runs no hooks, so its own tools pass weir by", f.Host.ID)

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -40,13 +41,16 @@ func newSuggest(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "suggest",
-		Short: "Propose changes of the policy from past answers",
+		Short: "Propose changes of policy and configuration from past answers",
 		Long: `Propose exceptions from rules that ask about calls which people have always accepted: at least three
 requests in two agent sessions, and none refused, of one tool of one server to one destination.
 Print each with the calls of the log that it would have allowed, and all of them as a diff of the
 policy. Weir never applies it. An exception holds for exactly that server, tool and destination,
 and for data of no other kinds and origins than the accepted calls had. One that would have allowed
 a call that a person refused is not made.
+
+Mail addresses to which mail was as often accepted are proposed for me: in weir.yaml, and servers are
+named about whose tools requests were accepted although nobody states the parts of their arguments.
 
 The log has the destinations of calls only with capture: {destinations: true} in the configuration.`,
 		Example: "  weir approvals suggest\n  weir approvals suggest --json\n  weir approvals suggest --policy policy.yaml --record events.jsonl",
@@ -62,6 +66,7 @@ The log has the destinations of calls only with capture: {destinations: true} in
 			if err != nil {
 				return err
 			}
+			s.Me = slices.DeleteFunc(s.Me, func(own trial.OwnAddress) bool { return slices.Contains(base.me, own.Address) })
 			r := suggestReport{Suggestions: s, Profile: base.profile, File: base.file, Diff: unified(base.file, base.src, s.Policy), Config: base.config}
 			if asJSON {
 				return writeJSON(env.Stdout, r)
@@ -95,7 +100,8 @@ type policyBase struct {
 	profile string // "" if the policy is a file
 	src     []byte
 
-	config string // the configuration that names the profile; "" if there is none
+	config string   // the configuration that names the profile; "" if there is none
+	me     []string // the user's own addresses, by the configuration
 }
 
 // findPolicy returns the policy at a path, or else that of the configuration here, or else the default.
@@ -108,6 +114,7 @@ func findPolicy(env *home.Env, path string) (*policyBase, error) {
 				return nil, err
 			}
 			path = s.Config.Policy
+			b.me = s.Config.Own.Me
 			if filepath.Ext(name) == ".yaml" {
 				b.config = name
 			}
@@ -153,12 +160,20 @@ func (r *suggestReport) print(w io.Writer) error {
 	for i := range r.Proposals {
 		printProposal(&b, i+1, &r.Proposals[i])
 	}
+	for i := range r.Me {
+		printOwn(&b, &r.Me[i])
+	}
+	for i := range r.Undescribed {
+		printUndescribed(&b, &r.Undescribed[i])
+	}
 	if r.Unknown > 0 {
 		fmt.Fprintf(&b, "%d accepted requests have no destination in the log; capture: {destinations: true} keeps those that an overlay states\n",
 			r.Unknown)
 	}
 	if r.Diff == "" {
-		b.WriteString("past answers suggest no change\n")
+		if len(r.Me) == 0 {
+			b.WriteString("past answers suggest no change\n")
+		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
@@ -184,20 +199,35 @@ func steers(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
-func printProposal(b *strings.Builder, n int, p *trial.Proposal) {
-	quoted := func(texts []string) string {
-		all := make([]string, len(texts))
-		for i, s := range texts {
-			all[i] = plain.Quote(s, app.MaxName)
-		}
-		return strings.Join(all, ", ")
+// quoteAll quotes texts that others may have chosen.
+func quoteAll(texts []string) string {
+	all := make([]string, len(texts))
+	for i, s := range texts {
+		all[i] = plain.Quote(s, app.MaxName)
 	}
-	fmt.Fprintf(b, "Proposal %d: do not ask about %s of server %s, target %s\n", n, plain.Quote(p.Name, app.MaxName),
-		plain.Text(p.Server, app.MaxName), quoted(p.Destinations))
-	fmt.Fprintf(b, "  accepted %d times in %d agent sessions by %s, never refused\n", p.Accepted, p.Sessions, quoted(p.Principals))
-	fmt.Fprintf(b, "  an exception from %s\n", plain.Text(strings.Join(p.Rules, ", "), 0))
-	b.WriteString("  calls of the log that it would have allowed:\n")
-	for _, c := range p.Calls {
+	return strings.Join(all, ", ")
+}
+
+// printOwn prints an address that may be the user's own.
+func printOwn(b *strings.Builder, own *trial.OwnAddress) {
+	fmt.Fprintf(b, "Is %s your own address? Then weir.yaml can say so:\n   me:\n+    - %s\n", plain.Quote(own.Address, app.MaxName),
+		plain.Quote(own.Address, app.MaxName))
+	fmt.Fprintf(b, "  mail to it was accepted %d times in %d agent sessions by %s, never refused\n",
+		own.Accepted, own.Sessions, quoteAll(own.Principals))
+	b.WriteString("  calls of the log that it would have allowed, if they were plain text to you alone:\n")
+	printCalls(b, own.Calls, own.Covered)
+	b.WriteString("\n")
+}
+
+// printUndescribed prints a server of whose tools nobody states the parts of the arguments.
+func printUndescribed(b *strings.Builder, u *trial.Undescribed) {
+	fmt.Fprintf(b, "Nobody states the parts of the arguments of tools of server %s: %s\n", plain.Text(u.Server, app.MaxName), quoteAll(u.Tools))
+	fmt.Fprintf(b, "  %d accepted requests were about them; weir annotate --accept drafts the parts, weir annotate an overlay\n\n", u.Accepted)
+}
+
+// printCalls prints calls of the log, and how many more there are that an answer had allowed.
+func printCalls(b *strings.Builder, calls []trial.Asked, covered int) {
+	for _, c := range calls {
 		answer := c.Answer
 		if answer == "" {
 			answer = "not answered"
@@ -205,9 +235,18 @@ func printProposal(b *strings.Builder, n int, p *trial.Proposal) {
 		fmt.Fprintf(b, "    %s  %s  %-12s  session %s\n",
 			c.Time.UTC().Format(time.DateTime), plain.Text(c.Event, 40), answer, plain.Text(c.Session, app.MaxName))
 	}
-	if p.Covered > 0 {
-		fmt.Fprintf(b, "    and %d calls that an answer had allowed already\n", p.Covered)
+	if covered > 0 {
+		fmt.Fprintf(b, "    and %d calls that an answer had allowed already\n", covered)
 	}
+}
+
+func printProposal(b *strings.Builder, n int, p *trial.Proposal) {
+	fmt.Fprintf(b, "Proposal %d: do not ask about %s of server %s, target %s\n", n, plain.Quote(p.Name, app.MaxName),
+		plain.Text(p.Server, app.MaxName), quoteAll(p.Destinations))
+	fmt.Fprintf(b, "  accepted %d times in %d agent sessions by %s, never refused\n", p.Accepted, p.Sessions, quoteAll(p.Principals))
+	fmt.Fprintf(b, "  an exception from %s\n", plain.Text(strings.Join(p.Rules, ", "), 0))
+	b.WriteString("  calls of the log that it would have allowed:\n")
+	printCalls(b, p.Calls, p.Covered)
 	if p.Unknown > 0 {
 		fmt.Fprintf(b, "  the log does not tell of %d further calls of the tool whether it would have allowed them\n", p.Unknown)
 	}

@@ -1,9 +1,9 @@
 // Package cmdline reads command lines of a shell: which program a line runs with which words, and whether it only
 // reads.
 //
-// A line is read as a POSIX shell and as Bash read it (mvdan.cc/sh), and it has to be one simple command with literal
-// words. [ReadOnly] also wants a line that cmd.exe and PowerShell cannot read as more than that one command, as nobody
-// knows which shell a server starts, and takes commands and their options from a list.
+// A line is read as a POSIX shell, Bash and Zsh read it (mvdan.cc/sh), and programs and their options are taken from
+// tables: see [Understand]. Where the shell may be any other, a line also has to be of a small language that all shells
+// read alike: see [UnderstandAnywhere] for those of Unix, and [ReadOnly], which adds those of Windows.
 package cmdline
 
 import (
@@ -21,7 +21,7 @@ const maxLine = 8 << 10 // bytes
 // anything else: operators, redirections, expansions, patterns, escapes, assignments before the command, comments,
 // keywords.
 func Words(line string) (words []string, ok bool) {
-	line = strings.Trim(line, " \t\n")
+	line = trimmed(line)
 	if line == "" || len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unreadable) {
 		return nil, false
 	}
@@ -39,9 +39,9 @@ func Words(line string) (words []string, ok bool) {
 }
 
 // unreadable reports whether a character is one that shells or terminals drop, complete a word or end a line at, expand
-// or run, even inside of quotes.
+// or run, even inside of quotes. PowerShell takes some characters that are not ASCII for quotes and hyphens.
 func unreadable(r rune) bool {
-	return !unicode.IsPrint(r) || strings.ContainsRune("\\`$!", r)
+	return r > unicode.MaxASCII || !unicode.IsPrint(r) || strings.ContainsRune("\\`$!", r)
 }
 
 // simple returns the words of the only command in the line.
@@ -92,31 +92,6 @@ func literal(word *syntax.Word) (string, bool) {
 	return all.String(), true
 }
 
-// ReadOnly reports whether the line is a command that only reads, in a POSIX shell, in cmd.exe and in PowerShell.
-func ReadOnly(line string) bool {
-	_, ok := reading(line)
-	return ok
-}
-
-// Reads returns the words of a command that only reads and that may be names of files whose contents it shows. It is
-// not ok for any other line, nor where the contents of files are shown that the line does not name.
-func Reads(line string) (operands []string, ok bool) {
-	r, ok := reading(line)
-	if !ok {
-		return nil, false
-	}
-	switch shows := r.shows(); {
-	case shows == unnamed:
-		return nil, false
-	case shows == nothing: // but PowerShell lists variables as ls env:
-		return nil, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ":") })
-	case r.command.script || r.command.needle:
-		r.operands = r.operands[1:]
-	}
-	// PowerShell takes a word with commas for several.
-	return r.operands, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ",") })
-}
-
 // A read is a line of which the command and its options are on the list.
 type read struct {
 	command  command
@@ -141,46 +116,6 @@ func (r read) shows() shown {
 		return nothing
 	}
 	return c.shows
-}
-
-func reading(line string) (read, bool) {
-	words, ok := Words(line)
-	if !ok || !sameForWindows(line) {
-		return read{}, false
-	}
-	c, ok := commands[words[0]]
-	words = words[1:]
-	if ok && c.verbs != nil {
-		if len(words) == 0 {
-			return read{}, false
-		}
-		c, ok = c.verbs[words[0]], c.verbs[words[0]].known
-		words = words[1:]
-	}
-	if !ok {
-		return read{}, false
-	}
-	operands, ok := c.accepts(words)
-	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, "-") })
-	return read{c, options, operands}, ok
-}
-
-// sameForWindows reports whether cmd.exe and PowerShell take nothing in the line for an operator or a variable. In
-// cmd.exe single quotes are characters like others. Two slashes name another host there.
-func sameForWindows(line string) bool {
-	if strings.ContainsAny(line, "%^@\t") || strings.Contains(line, "//") || strings.ContainsAny(line, "'") && strings.ContainsAny(line, `"`) {
-		return false
-	}
-	double := false
-	for _, r := range line {
-		switch {
-		case r == '"':
-			double = !double
-		case !double && strings.ContainsRune("&|<>;(){}", r):
-			return false
-		}
-	}
-	return true
 }
 
 // accepts reports whether all options are on the command's list, and returns its operands.
@@ -252,3 +187,5 @@ func printsLines(script string) bool {
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func trimmed(line string) string { return strings.Trim(line, " \t\n") }

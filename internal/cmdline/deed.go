@@ -29,7 +29,7 @@ type Deed struct {
 // control structures, with a program that is not in the tables, or with an option that is not in the program's row.
 // A pattern is taken where all that it can stand for are paths: *, ? in them, but not **.
 func Understand(line string) (d Deed, ok bool) {
-	line = strings.Trim(line, " \t\n")
+	line = trimmed(line)
 	if line == "" || len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
 		return Deed{}, false
 	}

@@ -83,6 +83,7 @@ type Book struct {
 }
 
 type cached struct {
+	path string
 	file fs.FileInfo
 	note Note
 }
@@ -170,7 +171,13 @@ func (b *Book) Find(key string) (Note, bool, error) {
 	if b == nil {
 		return Note{}, false, nil
 	}
-	path := b.path(key)
+	b.mu.Lock()
+	c, ok := b.cached.Get(key)
+	b.mu.Unlock()
+	path := c.path
+	if !ok {
+		path = b.path(key)
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Note{}, false, nil
@@ -178,12 +185,11 @@ func (b *Book) Find(key string) (Note, bool, error) {
 	if err != nil {
 		return Note{}, false, fmt.Errorf("reading a conversation: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c, ok := b.cached.Get(key)
 	if ok && os.SameFile(c.file, info) && c.file.ModTime().Equal(info.ModTime()) && c.file.Size() == info.Size() {
 		return c.note, true, nil
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	n, err := read(path)
 	if err == nil && n.Key != key {
 		err = fmt.Errorf("%s: it is the note of another conversation", path)
@@ -191,7 +197,7 @@ func (b *Book) Find(key string) (Note, bool, error) {
 	if err != nil {
 		return Note{}, false, fmt.Errorf("reading the conversation %q: %w", key, err)
 	}
-	b.cached.Set(key, cached{info, n})
+	b.cached.Set(key, cached{path, info, n})
 	return n, true, nil
 }
 

@@ -49,6 +49,7 @@ type Line struct {
 type Role struct {
 	Argument string
 	Reason   string
+	Sure     bool // there is a sign of it
 }
 
 // A Draft is the guess about one tool.
@@ -97,16 +98,9 @@ func Of(tool json.RawMessage) Draft {
 	}
 	s.behaviour(kind, sure, why, add)
 	s.data(kind, add)
-	for _, argument := range s.arguments {
-		if strings.ContainsAny(argument, ".[]*") {
-			continue // no path leads there
-		}
-		words := split(argument)
-		if w, ok := places.first(words); ok && kind != Reads || ok && s.reaches() {
-			d.Destinations = append(d.Destinations, Role{argument, fmt.Sprintf("%q names %s", w, places.name)})
-		} else if w, ok := contents.first(words); ok {
-			d.Contents = append(d.Contents, Role{argument, fmt.Sprintf("%q names %s", w, contents.name)})
-		}
+	p := PartsOf(tool)
+	if d.Contents = drafted(p.Contents); kind != Reads || s.reaches() {
+		d.Destinations = drafted(p.Destinations)
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package draft_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,60 @@ func TestRoles(t *testing.T) {
 	d := draft.Of(json.RawMessage(`{"name":"send_email","inputSchema":{"properties":{"to":{},"body":{},"odd.name":{},"priority":{}}}}`))
 	if len(d.Destinations) != 1 || d.Destinations[0].Argument != "to" || len(d.Contents) != 1 || d.Contents[0].Argument != "body" {
 		t.Errorf("destinations %+v, contents %+v", d.Destinations, d.Contents)
+	}
+}
+
+// TestPartsOf holds the signs by which arguments get their parts. In doubt they are destinations.
+func TestPartsOf(t *testing.T) {
+	for _, c := range []struct{ name, argument, schema, want string }{
+		{"send_note", "x", `{"type":"string","format":"email"}`, "destination"},
+		{"send_note", "x", `{"type":"array","items":{"type":"string","format":"uri"}}`, "destination"},
+		{"send_note", "when", `{"type":"string","format":"date-time"}`, "content"},
+		{"send_note", "recipient_list", `{}`, "destination"},
+		{"send_note", "candidateId", `{}`, "destination"},
+		{"send_note", "body", `{"type":"string","description":"For the address"}`, "content"},
+		{"send_note", "x", `{"type":"string","description":"The address of the person"}`, "destination"},
+		{"send_note", "x", `{"type":"string"}`, "destination"},
+		{"send_note", "urgent", `{"type":"boolean"}`, "content"},
+		{"send_note", "public", `{"type":"boolean"}`, "destination"},
+		{"send_note", "shareScope", `{"enum":["me","all"]}`, "destination"},
+		{"send_note", "stage", `{"enum":["a","b"]}`, "content"},
+		{"send_note", "channel", `{"enum":["a","b"]}`, "destination"},
+		{"send_note", "amount", `{"type":"number"}`, "content"},
+		{"send_note", "amount", `{"type":"string"}`, "destination"},
+		{"create_note", "title", `{"type":"string"}`, "content"},
+		{"update_note", "title", `{"type":"string"}`, "destination"},
+		{"update_note", "body", `{"type":"string"}`, "content"},
+		{"delete_note", "body", `{"type":"string"}`, "destination"},
+		{"delete_note", "scope", `{"enum":["one","all"]}`, "destination"},
+		{"run_note", "urgent", `{"type":"boolean"}`, "destination"},
+		{"send_note", "a.b", `{"type":"string"}`, ""},
+	} {
+		p := draft.PartsOf(json.RawMessage(`{"name":"` + c.name + `","inputSchema":{"properties":{"` + c.argument + `":` + c.schema + `}}}`))
+		got := ""
+		for part, all := range map[string][]draft.Role{"destination": p.Destinations, "content": p.Contents} {
+			for _, r := range all {
+				if got += part; r.Argument != c.argument || r.Reason == "" {
+					t.Errorf("%s %s: %+v", c.name, c.argument, r)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s %s is drafted as %q, want %q", c.name, c.argument, c.schema, got, c.want)
+		}
+	}
+}
+
+// TestPartsInside holds that members of objects, and of those in lists, have parts of their own.
+func TestPartsInside(t *testing.T) {
+	p := draft.PartsOf(json.RawMessage(`{"name":"manage","inputSchema":{"properties":{"request":{"properties":{"ids":{},"status":{"enum":["a"]}}},` +
+		`"rows":{"items":{"properties":{"id":{},"note":{}}}}}}}`))
+	var got []string
+	for _, r := range append(p.Destinations, p.Contents...) {
+		got = append(got, r.Argument)
+	}
+	if want := []string{"request.ids", "rows[*].id", "request.status", "rows[*].note"}; !slices.Equal(got, want) || len(p.Destinations) != 2 {
+		t.Errorf("the parts are %q, want %q", got, want)
 	}
 }
 

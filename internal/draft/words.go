@@ -21,6 +21,9 @@ var (
 	executing = family{"running code", []string{"run", "exec", "execute", "eval", "evaluate", "shell", "command", "script", "terminal", "bash", "python", "process"}}
 )
 
+// creating are the verbs of these by which a tool makes something that was not there.
+var creating = family{"making", []string{"create", "add", "insert", "new", "make", "append", "import", "upload", "publish", "post"}}
+
 // The families of nouns for the objects of tools.
 var (
 	untrustedContent = family{"untrusted content", []string{"mail", "email", "inbox", "message", "messages", "issue", "issues", "comment",
@@ -36,10 +39,18 @@ var (
 
 // The families of arguments.
 var (
-	places = family{"a place that something can go to", []string{"to", "cc", "bcc", "recipient", "recipients", "email", "emails", "url", "uri", "urls", "link",
-		"endpoint", "webhook", "host", "hostname", "domain", "address", "channel", "phone", "iban", "account", "destination", "target", "path", "bucket", "repo", "owner", "remote"}}
-	contents = family{"content that goes there", []string{"body", "text", "content", "contents", "message", "subject", "title", "description", "data",
-		"payload", "html", "markdown", "comment", "attachment", "attachments", "file", "files", "value", "values", "query", "prompt", "code", "script", "command", "sql"}}
+	places = family{"a place or a thing", []string{"recipient", "recipients", "address", "addresses", "url", "uri", "urls", "hostname", "identifier",
+		"id", "ids", "uuid", "iban", "channel", "path", "folder", "repository", "account"}}
+	identifiers = family{"the thing that the tool acts on", []string{"id", "ids", "uid", "uuid", "guid", "identifier", "key", "ref", "slug", "handle",
+		"number", "numbers", "sha", "name", "names", "user", "users", "username", "member", "members", "assignee", "assignees", "project", "team", "group"}}
+	powers = family{"the people who may see or do something", []string{"public", "visibility", "visible", "share", "shared", "sharing", "access", "role",
+		"roles", "permission", "permissions", "scope", "scopes", "everyone", "anyone", "all", "admin", "force", "recursive", "audience", "privacy"}}
+	texts = family{"text that goes there", []string{"body", "text", "content", "contents", "message", "subject", "description", "payload", "html",
+		"markdown", "comment", "note", "summary", "caption"}}
+	measures = family{"an amount", []string{"amount", "limit", "count", "page", "size", "offset", "max", "min", "quantity", "priority", "days", "hours",
+		"minutes", "seconds", "width", "height", "depth", "timeout", "price", "total", "duration", "score", "rating"}}
+	contents = family{"content that goes there", []string{"title", "data", "attachment", "attachments", "value", "values", "query", "prompt", "code",
+		"script", "command", "sql"}}
 )
 
 func (f family) has(word string) bool {

@@ -18,6 +18,8 @@ type Options struct {
 	Plans    bool                // the agent submits a plan for each task
 	Me       []string            // the user's own mail addresses
 	Readers  map[string][]string // groups of readers
+
+	Confirmed bool // a person has confirmed the drafted parts of the arguments of all tools
 }
 
 var (

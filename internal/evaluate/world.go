@@ -76,11 +76,15 @@ func newWorld(ctx context.Context, s *Suite, opts Options, about func(server str
 		}
 		hiding.Quarantine = w.liar
 	}
-	g, err := gateway.New(gateway.Options{
+	options := gateway.Options{
 		Servers: servers, Policy: opts.Policy, State: guard.NewState(nil, record.Discard()),
 		Own: gateway.Own{Domains: opts.Domains, Me: opts.Me, Readers: opts.Readers}, Version: "evaluation",
 		Contents: guard.Contents{Detection: guard.Detection{Detector: detect.New()}}, Hiding: hiding,
-	})
+	}
+	if opts.Confirmed {
+		options.Pins = &draftedPins{servers}
+	}
+	g, err := gateway.New(options)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

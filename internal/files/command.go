@@ -106,14 +106,16 @@ func (c *check) names(text string, surely bool) string {
 func (c *check) isNamed(word string, surely, changes bool) bool {
 	slashed := strings.ReplaceAll(word, `\`, "/")
 	base := slashed[strings.LastIndexByte(slashed, '/')+1:]
-	for _, own := range c.opts.Own {
-		name := filepath.Base(own)
-		telling := strings.Contains(strings.ToLower(name), "weir.") || strings.HasPrefix(name, "state.db")
+	if isAbsolute(word) {
+		return false
+	}
+	for i := range c.owns {
+		own := &c.owns[i]
 		switch {
-		case isAbsolute(word) || !surely && !telling:
-		case sameName(base, name) && (telling || filepath.Ext(name) != "" || changes):
+		case !surely && !own.telling:
+		case sameName(base, own.base) && (own.telling || filepath.Ext(own.base) != "" || changes):
 			return true
-		case changes && strings.ContainsAny(base, "*?[") && matches(base, name):
+		case changes && strings.ContainsAny(base, "*?[") && matches(base, own.base):
 			return true
 		}
 	}

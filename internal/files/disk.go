@@ -1,5 +1,7 @@
 package files
 
+import "sync"
+
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and made anew for each call, since files change.
 type disk struct{ seen map[string]entry }
@@ -12,6 +14,22 @@ type entry struct {
 
 // usualNames is about how many names a call has looked up: those of Weir's own files, and a few of its own.
 const usualNames = 32
+
+// newDisk returns one that has seen nothing, with the memory of an earlier one.
+func newDisk(earlier *sync.Pool) *disk {
+	if d, ok := earlier.Get().(*disk); ok {
+		return d
+	}
+	return &disk{seen: make(map[string]entry, usualNames)}
+}
+
+// release gives up a disk, which has seen nothing from then on.
+func (d *disk) release(earlier *sync.Pool) {
+	if len(d.seen) <= 4*usualNames {
+		clear(d.seen)
+		earlier.Put(d)
+	}
+}
 
 // lstat is [os.Lstat].
 func (d *disk) lstat(path string) (node, error) {

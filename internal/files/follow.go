@@ -24,6 +24,14 @@ type end struct {
 func follow(path, dir string) end { return new(disk).follow(path, dir) }
 
 func (d *disk) follow(path, dir string) end {
+	if e, ok := d.plainly(path); ok {
+		return e
+	}
+	return d.walk(path, dir)
+}
+
+// walk is follow for a path of any form.
+func (d *disk) walk(path, dir string) end {
 	w := walk{disk: d, dir: dir}
 	w.begin(path)
 	for len(w.rest) > 0 && w.links <= maxLinks {
@@ -47,6 +55,31 @@ func (d *disk) follow(path, dir string) end {
 		e.unsure = e.unsure || n.kind == regular && n.linked
 	}
 	return e
+}
+
+// plainly is follow for a path without links. It reports whether the path is one, and looks at the same names.
+func (d *disk) plainly(path string) (e end, ok bool) {
+	if sep != "/" || len(path) < 2 || path[0] != '/' || filepath.Clean(path) != path || strings.HasPrefix(path, "/proc") {
+		return e, false
+	}
+	var err error
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		e.path = path[:i]
+		e.node, err = d.lstat(e.path)
+		if err != nil && !isMissing(err) || e.node.kind == link || e.node.kind == irregular {
+			return e, false
+		}
+	}
+	e.unsure = e.node.kind == regular && e.node.linked
+	return e, true
+}
+
+// isMissing reports whether an error says that nothing is there.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // A walk is on its way through a path.
@@ -75,7 +108,7 @@ func (w *walk) step(name string) {
 	}
 	n, err := w.disk.lstat(next)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+	case isMissing(err):
 		w.at = next
 	case err != nil:
 		w.at, w.unsure = next, true

@@ -26,7 +26,9 @@ type Options struct {
 type Ground struct {
 	places
 	opts    Options
-	folders []string // declared, with links followed
+	owns    []ownName // of the options
+	folders []string  // declared, with links followed
+	disks   sync.Pool // of earlier calls, emptied
 
 	mu   sync.Mutex
 	told map[string]bool // folders that Strange was told of, up to maxTold
@@ -35,6 +37,9 @@ type Ground struct {
 // New returns a ground.
 func New(opts Options) *Ground {
 	g := &Ground{places: newPlaces(opts), opts: opts, told: map[string]bool{}}
+	for _, name := range opts.Own {
+		g.owns = append(g.owns, newOwnName(name))
+	}
 	for _, f := range opts.Folders {
 		g.folders = append(g.folders, follow(f, "").path)
 	}

@@ -15,11 +15,12 @@ const maxPath = 4096
 // The places are where servers work.
 type places struct {
 	home    string
+	homes   []string // the ways in which it is written
 	servers map[string]site
 }
 
 func newPlaces(opts Options) places {
-	p := places{home: opts.Home, servers: map[string]site{}}
+	p := places{home: opts.Home, homes: append([]string{"~" + filepath.Base(opts.Home)}, homes...), servers: map[string]site{}}
 	for name, s := range opts.Servers {
 		p.servers[name] = newSite(s, opts.Dir)
 	}
@@ -78,8 +79,7 @@ func (p *places) atHome(text string) (string, bool) {
 	if p.home == "" {
 		return "", false
 	}
-	prefixes := append([]string{"~" + filepath.Base(p.home)}, homes...)
-	for _, home := range prefixes {
+	for _, home := range p.homes {
 		rest, ok := strings.CutPrefix(text, home)
 		if ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
 			return p.home + filepath.FromSlash(strings.ReplaceAll(rest, `\`, "/")), true
@@ -112,6 +112,9 @@ var fileScheme = pattern.New(`(?i)^file:`)
 // separators of another system.
 func spellings(path string) []string {
 	all := []string{path}
+	if !strings.ContainsAny(path, `:%\`) {
+		return all
+	}
 	if rest := fileScheme().ReplaceAllString(path, ""); rest != path {
 		all = nil
 		rest, _, _ = strings.Cut(rest, "#")

@@ -18,7 +18,8 @@ func (g *Ground) Own(t guard.Touch) string {
 	if t.Server == guard.Own || t.Server != "" && g.opts.Servers[t.Server].Far {
 		return "" // the calls of a program are looked at one by one; on another machine are none of them
 	}
-	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t)}
+	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t), disk: newDisk(&g.disks)}
+	defer c.disk.release(&g.disks)
 	for _, a := range t.Texts {
 		if text := strings.TrimSpace(a.Text); c.isFolder(text) {
 			c.site.bases = appendNew(slices.Clip(c.site.bases), text)
@@ -34,11 +35,24 @@ func (g *Ground) Own(t guard.Touch) string {
 
 // An owned is one of Weir's own files or folders, as it is at the moment.
 type owned struct {
-	name  string // as it is configured
-	clean string // the same without steps that lead nowhere
-	path  string // with links followed
-	file  node
-	dir   node // the folder that it is in
+	*ownName
+	path string // with links followed
+	file node
+	dir  node // the folder that it is in
+}
+
+// An ownName is the path of one of Weir's own files or folders, as it is configured.
+type ownName struct {
+	name    string
+	clean   string // without steps that lead nowhere
+	base    string
+	telling bool // by its last name it can be nobody else's
+}
+
+func newOwnName(path string) ownName {
+	base := filepath.Base(path)
+	telling := strings.Contains(strings.ToLower(base), "weir.") || strings.HasPrefix(base, "state.db")
+	return ownName{path, filepath.Clean(path), base, telling}
 }
 
 // owned returns Weir's own files, which may be replaced at any time.
@@ -46,10 +60,10 @@ func (c *check) owned() []owned {
 	if c.own != nil {
 		return c.own
 	}
-	c.own = make([]owned, len(c.opts.Own))
-	for i, name := range c.opts.Own {
-		path := c.disk.follow(name, "").path
-		c.own[i] = owned{name, filepath.Clean(name), path, c.disk.stat(path), c.disk.stat(filepath.Dir(path))}
+	c.own = make([]owned, len(c.owns))
+	for i := range c.owns {
+		path := c.disk.follow(c.owns[i].name, "").path
+		c.own[i] = owned{&c.owns[i], path, c.disk.stat(path), c.disk.stat(filepath.Dir(path))}
 	}
 	return c.own
 }
@@ -160,6 +174,9 @@ func sameName(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
 	}
+	if a == "" || strings.IndexByte(a, ':') < 0 && a[len(a)-1] != ' ' && a[len(a)-1] != '.' {
+		return false
+	}
 	dir, base := filepath.Split(a)
 	base, _, _ = strings.Cut(base, ":")
 	base = strings.TrimRight(base, " .")
@@ -237,7 +254,7 @@ type check struct {
 	site  site
 	touch guard.Touch
 	takes bool // the call may move, remove or replace a folder
-	disk  disk
+	disk  *disk
 	own   []owned
 
 	looked map[string]bool // texts that are not paths of Weir's own

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
@@ -240,7 +239,7 @@ func (d *Decider) before(ctx context.Context, e *Event, c *guard.Call) (Answer, 
 		return Answer{}, v.Err
 	case v.Effect != policy.Ask:
 		return Answer{Effect: Deny, Text: "blocked by weir: " + shown(v.Message, v.Rule)}, nil
-	case e.Host.asks && !d.NoHost && approval.NewPrompt(v.Question).Unseen == "": // else there is more to read than a dialog shows
+	case !d.NoHost && shownByHost(e, v.Question):
 		return Answer{Effect: Ask, Text: request(v.Question)}, d.Guard.Presume(ctx, c)
 	}
 	p, err := d.Questions.Open(ctx, v.Question, nil)

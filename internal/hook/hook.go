@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
@@ -65,8 +66,7 @@ type Host struct {
 	answer  func(Answer, *Event) map[string]any
 	serves  func(e *Event, entry string) bool // whether the tool is one of the server that has an entry
 
-	shell     string   // the tool that runs a command of the Bourne shell; "" on systems where it is another shell
-	folder    string   // the argument of the shell for another working directory; "" if it has none
+	shell     shell
 	search    string   // the tool that searches the contents of files, if its results are understood
 	resources []string // tools that read resources of MCP servers
 	searches  map[string]search
@@ -76,6 +76,13 @@ type Host struct {
 
 	overlay []byte
 	tools   map[string][]string // the arguments that are known of each tool that the overlay names
+}
+
+// A shell is the tool that runs a command.
+type shell struct {
+	tool   string
+	reads  func(line string) (cmdline.Deed, bool) // a line that it does not understand may do anything
+	folder string                                 // the argument for another working directory; "" if there is none
 }
 
 // A search is a tool that looks through folders.

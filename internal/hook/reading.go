@@ -36,7 +36,7 @@ type Ground interface {
 // of the command (cmdline.Deed), with absolute paths. A call that has one of them already is one that nothing is
 // known of: see strange.
 const (
-	memberDoes   = "does"   // the doing; missing if it is not known
+	memberDoes   = "does"   // the doing; "any" if it is not known
 	memberWithin = "within" // files and folders that it looks at
 	memberShows  = "shows"  // files whose contents the result may hold
 	memberWrites = "writes" // files that it writes
@@ -50,13 +50,20 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
 		return args, err
 	}
-	switch e.Tool {
-	case e.Host.shell:
+	if e.Tool == e.Host.shell.tool {
 		return e.understood(known, args)
-	case e.Host.search:
-		return e.searched(args)
 	}
-	return args, nil
+	if s, searches := e.Host.searches[e.Tool]; searches {
+		folders := e.folders(s)
+		if e.reachesHosts(cmdline.Deed{Within: folders}) {
+			folders = []string{everything}
+		}
+		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, folders))})
+	}
+	if err != nil || e.Tool != e.Host.search {
+		return args, err
+	}
+	return e.searched(args)
 }
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
@@ -65,17 +72,12 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	e = e.inFolder(args)
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
-	deed, ok := cmdline.Understand(line)
-	switch {
-	case !ok:
-		return args, nil
-	case e.reachesHosts(deed), deed.Hooks && (e.Host.roams || e.Folder == ""):
+	deed, ok := e.Host.shell.reads(line)
+	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
 		return withMembers(args, anything)
-	case e.Folder == "":
-		return args, nil
 	}
 	deed.Within, deed.Shows, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Shows), e.located(known, deed.Writes)
-	if !e.Host.roams {
+	if !e.isAnywhere() {
 		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
 	}
 	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
@@ -97,10 +99,13 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	return withMembers(args, members)
 }
 
+// isAnywhere reports whether a command may run in any folder, as far as the event tells.
+func (e *Event) isAnywhere() bool { return e.Host.roams || e.Folder == "" }
+
 // inFolder returns the event of a command with the folder in which the command runs; "" if it is not known.
 func (e *Event) inFolder(args json.RawMessage) *Event {
-	raw, given := rawjson.Get(args, e.Host.folder)
-	if e.Host.folder == "" || !given {
+	raw, given := rawjson.Get(args, e.Host.shell.folder)
+	if e.Host.shell.folder == "" || !given {
 		return e
 	}
 	at := *e
@@ -178,14 +183,14 @@ func speaksOfSecrets(p string) bool {
 // maxMatches is how many files a pattern may stand for that are looked at one by one.
 const maxMatches = 64
 
-// located returns the files that paths lead to from the folder of the event, each once. Where the host does not
-// tell in which folder a command runs, it could be any.
+// located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
+// a relative path may lead to any file.
 func (e *Event) located(known Ground, paths []string) []string {
 	all := []string{}
 	for _, p := range paths {
 		if !strings.HasPrefix(p, "/") {
 			p = e.Folder + "/" + p
-			if e.Host.roams {
+			if e.isAnywhere() {
 				p = "/"
 			}
 		}

@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -296,6 +297,82 @@ func TestMembersOfAgents(t *testing.T) {
 			in[member] = value
 			if a := m.before(id, tool, in); a.Effect != hook.Ask {
 				t.Errorf("%s with %s: %+v", tool, member, a)
+			}
+		}
+	}
+}
+
+// TestOneReaderOfCommands has each host run lines that its shell may read otherwise than a reader of simple words, in a
+// conversation that holds untrusted content and private data: none of them goes.
+func TestOneReaderOfCommands(t *testing.T) {
+	everywhere := []string{"git status a#b", "ls /srv/x#y", "cat /net/evil.example/x#y", "ls /net/evil.example/x",
+		"git log -- a#b", "ls =x", "cat a^b"}
+	others := []string{
+		`grep 'a\' '; touch x; echo (cat salaries.csv) > out #' /dev/null`, "cat \"a\u201d; calc; \u201cb\" x.md", "cat x,-delete", "ls 2>&1", "cat a > b",
+	}
+	for _, id := range hook.IDs() {
+		m := newMachine(t, id)
+		m.warm = true
+		m.file("salaries.csv", "ann,1\n")
+		d := dialects[id]
+		m.begins(d, "s")
+		m.asks(d, "s", d.fetch, "")
+		m.asks(d, "s", d.read, "")
+		lines := everywhere
+		if id == "codex" || id == "cursor" || id == "opencode" || id == "vscode" {
+			lines = append(lines, others...)
+		}
+		for _, line := range lines {
+			in := maps.Clone(d.look.input)
+			in["command"] = line
+			if got := m.asks(d, "s", call{d.look.tool, in}, ""); got == hook.Pass {
+				t.Errorf("%s: %q goes", id, line)
+			}
+		}
+		for _, line := range []string{"ls -la " + m.work, "cat " + m.work + "/salaries.csv | head -20", "grep -rn 'func main' " + m.work} {
+			in := maps.Clone(d.look.input)
+			in["command"] = line
+			if got := m.asks(d, "s", call{d.look.tool, in}, ""); got != hook.Pass {
+				t.Errorf("%s: %q: %v", id, line, got)
+			}
+		}
+	}
+}
+
+// TestNamesOfFolders has each host search folders with names like those of files that hold no credentials, and a file
+// that is a link to some: the name stands for nothing in it.
+func TestNamesOfFolders(t *testing.T) {
+	for _, c := range []struct {
+		host, tool  string
+		input       input
+		credentials bool
+	}{
+		{"claude-code", "Grep", input{"pattern": "=", "path": "next.js", "output_mode": "content", "glob": "*"}, true},
+		{"claude-code", "Grep", input{"pattern": "=", "path": "a.go", "output_mode": "content"}, false},
+		{"copilot", "grep", input{"pattern": "=", "paths": "next.js", "output_mode": "content"}, true},
+		{"copilot", "grep", input{"pattern": "=", "paths": []any{"a.go", "next.js"}, "output_mode": "content"}, true},
+		{"copilot", "grep", input{"pattern": "=", "paths": "a.go", "output_mode": "content"}, false},
+		{"gemini", "grep_search", input{"pattern": "=", "dir_path": "next.js"}, true},
+		{"gemini", "grep_search", input{"pattern": "=", "dir_path": "a.go"}, false},
+		{"opencode", "grep", input{"pattern": "=", "path": "next.js"}, true},
+		{"opencode", "grep", input{"pattern": "=", "path": "a.go"}, false},
+		{"opencode", "grep", input{"pattern": "=", "path": "named.txt"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "next.js"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "next.js/"}, true},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "a.go"}, false},
+		{"qwen", "grep_search", input{"pattern": "=", "path": "a.go", "glob": "*.env"}, true},
+	} {
+		m := newMachine(t, c.host)
+		m.file("next.js/.env", "KEY=x\n")
+		m.file("a.go", "package a\n")
+		m.file(".env", "KEY=x\n")
+		m.link(".env", "named.txt")
+		d := dialects[c.host]
+		m.begins(d, "s")
+		m.asks(d, "s", call{c.tool, c.input}, "")
+		for s, err := range m.store.List(t.Context(), "local") {
+			if err != nil || s.Label.Sensitivity.Has(label.Credentials) != c.credentials {
+				t.Errorf("%s %v: %v, %v", c.host, c.input, s.Label, err)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package hook
 import (
 	_ "embed"
 	"runtime"
+
+	"github.com/weir-mcp/weir/internal/cmdline"
 )
 
 var (
@@ -48,7 +50,7 @@ var resourceTools = []string{"list_mcp_resources", "list_mcp_resource_templates"
 var claudeCode = &Host{
 	ID: "claude-code", Kind: "claude-code", Events: []string{SessionStart, PreToolUse, PostToolUse, PostFailure},
 	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, asks: true, streams: true, answer: claudeAnswer,
-	serves: servesDoubly, resources: viaMCP, shell: "Bash", search: "Grep",
+	serves: servesDoubly, resources: viaMCP, shell: shell{"Bash", cmdline.Understand, ""}, search: "Grep",
 	searches: map[string]search{"Glob": {path: "path", patterns: []string{"pattern"}}, "Grep": {path: "path"}, "LS": {path: "path"}},
 	expands:  []string{"Skill", "SlashCommand"},
 	paths: map[string]string{"Edit": "file_path", "LSP": "filePath", "MultiEdit": "file_path", "NotebookEdit": "notebook_path",
@@ -88,10 +90,11 @@ var claudeCode = &Host{
 	},
 }
 
+// codex lets the model choose among the shells of the machine, and does not tell which.
 var codex = &Host{
 	ID: "codex", Kind: "codex", Events: []string{SessionStart, PreToolUse, PostToolUse},
 	form: snake, begins: []string{"startup", "clear"}, answered: `"assistant"`, roams: true, streams: true, answer: claudeAnswer,
-	serves: servesDoubly, resources: viaMCP, shell: bourne("Bash"), overlay: codexOverlay, tools: map[string][]string{
+	serves: servesDoubly, resources: viaMCP, shell: shell{"Bash", anyShell, ""}, overlay: codexOverlay, tools: map[string][]string{
 		"Bash":               {"command"},
 		"apply_patch":        {"command"},
 		"create_goal":        {"objective", "token_budget"},
@@ -110,7 +113,7 @@ var gemini = &Host{
 	form: form{event: "hook_event_name", session: "session_id", source: "source", tool: "tool_name", input: "tool_input", response: "tool_response",
 		server: []string{"mcp_context", "server_name"}},
 	begins: []string{"startup", "clear"}, answered: `"gemini"`, answer: geminiAnswer, serves: servesTold,
-	shell: bourne("run_shell_command"), folder: "dir_path",
+	shell: shell{"run_shell_command", posix, "dir_path"},
 	searches: map[string]search{
 		"glob":           {path: "dir_path", patterns: []string{"pattern"}, everywhere: true},
 		"grep_search":    {path: "dir_path", patterns: []string{"include_pattern"}, everywhere: true},
@@ -144,7 +147,7 @@ var qwen = &Host{
 	steps: map[string]string{"UserPromptSubmit": SessionStart},
 	form: form{event: "hook_event_name", session: "session_id", tool: "tool_name", input: "tool_input", call: "tool_use_id",
 		response: "tool_response"},
-	answered: `"assistant"`, answer: qwenAnswer, serves: servesDoubly, shell: bourne("run_shell_command"), folder: "directory",
+	answered: `"assistant"`, answer: qwenAnswer, serves: servesDoubly, shell: shell{"run_shell_command", posix, "directory"},
 	searches: map[string]search{
 		"glob":           {path: "path", patterns: []string{"pattern"}, everywhere: true},
 		"grep_search":    {path: "path", patterns: []string{"glob"}, everywhere: true},
@@ -176,8 +179,9 @@ var copilot = &Host{
 	steps:  map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "postToolUse": PostToolUse, "postToolUseFailure": PostFailure},
 	form:   form{session: "sessionId", source: "source", tool: "toolName", input: "toolArgs", response: "toolResult"},
 	begins: []string{"new"}, answer: copilotAnswer, serves: servesDashed,
-	shell: bourne("bash"), searches: map[string]search{"glob": {path: severalPaths, patterns: []string{"pattern"}}, "grep": {path: severalPaths}},
-	paths: map[string]string{"create": "path", "edit": "path", "view": "path"}, finds: "edit",
+	shell:    shell{"bash", posix, ""},
+	searches: map[string]search{"glob": {path: severalPaths, patterns: []string{"pattern"}}, "grep": {path: severalPaths}},
+	paths:    map[string]string{"create": "path", "edit": "path", "view": "path"}, finds: "edit",
 	overlay: copilotOverlay, tools: map[string][]string{
 		"ask_user":                        {"question", "choices", "allow_freeform"},
 		"bash":                            {"command", "description", "mode", "initial_wait", "detach"},
@@ -197,12 +201,12 @@ var copilot = &Host{
 }
 
 // opencode is asked by a plugin, which knows whether a conversation has an answer of the model yet. It tells of no call
-// that failed. Its shell has one output for both streams.
+// that failed. Its shell is the user's but for fish and nushell, and has one output for both streams.
 var opencode = &Host{
 	ID: "opencode", Events: []string{"chat.message", "tool.execute.before", "tool.execute.after"},
 	steps:  map[string]string{"chat.message": SessionStart, "tool.execute.before": PreToolUse, "tool.execute.after": PostToolUse},
 	form:   form{event: "event", session: "sessionID", source: "source", tool: "tool", input: "args", call: "callID", response: "output"},
-	begins: []string{"new"}, answer: opencodeAnswer, serves: servesLowered, resources: resourceTools, shell: bourne("bash"), folder: "workdir",
+	begins: []string{"new"}, answer: opencodeAnswer, serves: servesLowered, resources: resourceTools, shell: shell{"bash", anyShell, "workdir"},
 	searches: map[string]search{
 		"glob": {path: "path", patterns: []string{"pattern"}},
 		"grep": {path: "path", patterns: []string{"include"}},
@@ -229,7 +233,7 @@ var opencode = &Host{
 }
 
 // cursor gives several calls of a turn one id, has one process of a server for all its windows, and does not tell of
-// the text that Read and Grep return. Its shell keeps the folder that a command has changed to.
+// the text that Read and Grep return. Its shell, any of the user, keeps the folder that a command has changed to.
 var cursor = &Host{
 	ID: "cursor", Events: []string{"sessionStart", "preToolUse", "beforeMCPExecution", "postToolUse", "postToolUseFailure"},
 	steps: map[string]string{"sessionStart": SessionStart, "preToolUse": PreToolUse, "beforeMCPExecution": PreToolUse, "postToolUse": PostToolUse,
@@ -237,7 +241,7 @@ var cursor = &Host{
 	form: form{event: "hook_event_name", session: "conversation_id", tool: "tool_name", input: "tool_input", response: "tool_output",
 		failure: "error_message", roots: "workspace_roots", server: []string{"mcp_server_name"}, fresh: true},
 	shared: "cursor", detail: detail{"beforeMCPExecution", "MCP:"}, answered: `"assistant"`,
-	roams: true, answer: cursorAnswer, serves: servesNamed, shell: bourne("Shell"),
+	roams: true, answer: cursorAnswer, serves: servesNamed, shell: shell{"Shell", anyShell, ""},
 	searches: map[string]search{"Grep": {path: "file_path", everywhere: true}},
 	paths:    map[string]string{"Delete": "file_path", "Read": "file_path", "Write": "file_path"}, expands: []string{"Task"},
 	overlay: cursorOverlay, tools: map[string][]string{
@@ -250,12 +254,12 @@ var cursor = &Host{
 	},
 }
 
-// vscode has one terminal for several commands, which keeps the folder that one has changed to, and searches every
-// folder of its window. Its file tools take absolute paths alone.
+// vscode has one terminal of any shell for several commands, which keeps the folder that one has changed to, and
+// searches every folder of its window. Its file tools take absolute paths alone.
 var vscode = &Host{
 	ID: "vscode", Kind: "vscode", Events: []string{SessionStart, PreToolUse, PostToolUse},
 	form: snake, begins: []string{"new"}, answered: `"assistant.`, roams: true, answer: claudeAnswer, serves: servesShortly,
-	shell: bourne("run_in_terminal"),
+	shell: shell{"run_in_terminal", anyShell, ""},
 	searches: map[string]search{
 		"file_search": {path: "folder", everywhere: true}, "grep_search": {path: "folder", everywhere: true},
 		"list_dir": {path: "path", everywhere: true}, "semantic_search": {path: "folder", everywhere: true},
@@ -286,12 +290,20 @@ var vscode = &Host{
 	},
 }
 
-// bourne is the name of a shell that is another one on Windows.
-func bourne(name string) string {
+// posix reads the lines of the Bourne shell, Bash and Zsh, where these are not another shell on Windows.
+func posix(line string) (cmdline.Deed, bool) {
 	if runtime.GOOS == "windows" {
-		return ""
+		return cmdline.UnderstandInWindows(line)
 	}
-	return name
+	return cmdline.Understand(line)
+}
+
+// anyShell reads the lines of any shell that the user has.
+func anyShell(line string) (cmdline.Deed, bool) {
+	if runtime.GOOS == "windows" {
+		return cmdline.UnderstandInWindows(line)
+	}
+	return cmdline.UnderstandAnywhere(line)
 }
 
 var grepArguments = []string{"pattern", "path", "glob", "output_mode", "type", "head_limit", "offset", "multiline", "context",

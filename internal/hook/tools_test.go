@@ -3,6 +3,7 @@ package hook_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,5 +247,47 @@ func TestOpenedConversations(t *testing.T) {
 		if m.asks(d, "s", d.fetch, "") == hook.Pass {
 			t.Error("a fetch goes after files came")
 		}
+	}
+}
+
+// pageAlone are the tools that load the page of an address and nothing that it names. Only for them url.reference tells
+// who learns of a call: a browser runs scripts of the authors of packages.
+var pageAlone = []string{
+	"claude-code WebFetch", "copilot web_fetch", "opencode webfetch", "qwen web_fetch", "fetch fetch",
+	"fetch-npm fetch_html", "fetch-npm fetch_json", "fetch-npm fetch_markdown", "fetch-npm fetch_readable", "fetch-npm fetch_txt",
+}
+
+// TestPagesInBrowsers holds that no overlay goes by url.reference but for those tools.
+func TestPagesInBrowsers(t *testing.T) {
+	var all []string
+	for _, pattern := range []string{"*.yaml", "../../overlay/catalogue/*.yaml"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) < 8 {
+			t.Fatalf("%s: %q, %v", pattern, names, err)
+		}
+		all = append(all, names...)
+	}
+	found := 0
+	for _, name := range all {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := ""
+		for line := range strings.Lines(string(text)) {
+			if key, ok := strings.CutPrefix(line, "      "); ok && !strings.HasPrefix(key, " ") && !strings.HasPrefix(key, "#") {
+				tool, _, _ = strings.Cut(key, ":")
+			}
+			if !strings.Contains(line, "url.reference") {
+				continue
+			}
+			found++
+			if id := strings.TrimSuffix(filepath.Base(name), ".yaml") + " " + tool; !slices.Contains(pageAlone, id) {
+				t.Errorf("%s goes by url.reference, and is none of %q", id, pageAlone)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("url.reference stands in %d lines", found)
 	}
 }

@@ -67,7 +67,7 @@ type File struct {
 	Path    string     // on all systems that have none of their own below
 	MacOS   string
 	Windows string
-	Env     string // the variable that names another directory for the file, if it is set; NAME/below: one around it
+	Env     string // variables that name another directory for it: the first that is set counts; NAME/below: one around it
 	Refers  string // a member by which the file may lead to other files with servers
 }
 
@@ -105,6 +105,7 @@ type Setting struct {
 	File File // the List leads to the object with the member
 	Name string
 	Use  string // another member, of the whole file, that switches all hooks off unless it is true
+	Also string // another one, by which the host runs the hooks of Claude Code too if it is true; "" if none
 }
 
 // A Member is a member of a JSON object.
@@ -151,9 +152,11 @@ func (f File) Resolve(m Machine) (string, bool) {
 	if f.Scope == Project {
 		return p, true
 	}
-	name, below, _ := strings.Cut(f.Env, "/")
-	if dir := m.env(name); m.absolute(dir) {
-		return m.native(dir, path.Join(below, path.Base(p))), true
+	for v := range strings.FieldsSeq(f.Env) {
+		name, below, _ := strings.Cut(v, "/")
+		if dir := m.env(name); m.absolute(dir) {
+			return m.native(dir, path.Join(below, path.Base(p))), true
+		}
 	}
 	first, rest, _ := strings.Cut(p, "/")
 	switch first {

@@ -48,7 +48,10 @@ func TestResolve(t *testing.T) {
 		{"zed", 0, windows, map[string]string{"APPDATA": `D:\a`}, `D:\a\Zed\settings.json`},
 		{"goose", 0, mac, nil, "/Users/ann/.config/goose/config.yaml"},
 		{"goose", 0, windows, map[string]string{"APPDATA": `D:\a\`}, `D:\a\Block\goose\config\config.yaml`},
-		{"cline", 1, linux, nil, "/home/ann/.config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+		{"cline", 0, linux, nil, "/home/ann/.cline/data/settings/cline_mcp_settings.json"},
+		{"cline", 0, linux, map[string]string{"CLINE_DIR": "/c"}, "/c/data/settings/cline_mcp_settings.json"},
+		{"cline", 0, linux, map[string]string{"CLINE_DIR": "/c", "CLINE_DATA_DIR": "/d"}, "/d/settings/cline_mcp_settings.json"},
+		{"cline", 2, linux, nil, "/home/ann/.config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
 		{"lm-studio", 0, linux, nil, "/home/ann/.lmstudio/mcp.json"},
 		{"cursor", 0, hosts.Machine{OS: "linux"}, nil, ""},
 	} {

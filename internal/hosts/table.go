@@ -87,6 +87,8 @@ var Table = []Host{
 			Windows: "{config}/Block/goose/config/config.yaml"},
 	}},
 	{ID: "cline", Name: "Cline", Files: []File{
+		{Scope: User, Format: JSON, List: mcpServers, Path: "~/.cline/data/settings/cline_mcp_settings.json",
+			Env: "CLINE_DATA_DIR/settings CLINE_DIR/data/settings"},
 		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Code/User/globalStorage/" + clineSettings},
 		{Scope: User, Format: JSON, List: mcpServers, Path: "{config}/Cursor/User/globalStorage/" + clineSettings},
 	}},
@@ -159,13 +161,13 @@ var cursorHooks = &Hooks{
 	Flat:   true, Guarded: true, New: "{\n  \"version\": 1\n}\n", Extra: []Member{{"timeout", "60"}, {"failClosed", "true"}},
 }
 
-// VS Code reads the hooks of Claude Code and of Copilot CLI too, which have other tools. So those for its own chat are
-// in a file that a setting names. It goes on where a hook fails or is too slow.
+// VS Code can read the hooks of Claude Code, and reads those of Copilot CLI, which have other tools. So those for its
+// own chat are in a file that a setting names. It goes on where a hook fails or is too slow.
 var vscodeHooks = &Hooks{
 	File:   File{Scope: User, Format: JSON, List: hookEvents, Path: vscodeHookFile},
 	Events: []string{"SessionStart", "PreToolUse", "PostToolUse"}, Flat: true, Guarded: true, Extra: []Member{{"timeout", "60"}},
 	Offs: []string{".vscode/settings.json"},
-	Setting: &Setting{Name: vscodeHookFile, Use: "chat.useHooks",
+	Setting: &Setting{Name: vscodeHookFile, Use: "chat.useHooks", Also: "chat.useClaudeHooks",
 		File: File{Scope: User, Format: JSONC, List: []string{"chat.hookFilesLocations"}, Path: "{config}/Code/User/settings.json"}},
 }
 
@@ -189,6 +191,7 @@ var opencodeHooks = &Hooks{
 		".opencode/command", ".opencode/commands"},
 }
 
+// clineSettings is where the extension kept its servers before the command line and the extensions had one file.
 const clineSettings = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
 // Codex asks before each call of a tool that does not declare itself read-only, and Weir asks by its policy: approve

@@ -28,7 +28,8 @@ const (
 // A Schema is the input schema of a tool, ready to check arguments. It does not change.
 type Schema struct {
 	resolved *jsonschema.Resolved
-	root     any    // the schema as decoded JSON
+	root     any // the schema as decoded JSON
+	plain    *plainSchema
 	cost     cost   // of a check
 	unusable string // why nothing can be checked with it; "" if it can
 }
@@ -73,6 +74,7 @@ func Compile(raw json.RawMessage) *Schema {
 	if err != nil {
 		return &Schema{unusable: "the tool's input schema cannot be used to check the arguments"}
 	}
+	s.plain = plainOf(s.root)
 	return s
 }
 
@@ -81,6 +83,14 @@ func (s *Schema) Check(arguments json.RawMessage) (f Finding) {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
+	if len(arguments) <= maxArguments && s.plain.fit(arguments) {
+		return f
+	}
+	return s.check(arguments)
+}
+
+// check is Check for a schema and arguments of any form.
+func (s *Schema) check(arguments json.RawMessage) (f Finding) {
 	var value any
 	switch {
 	case s.unusable != "":

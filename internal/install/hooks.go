@@ -29,6 +29,7 @@ type HookFile struct {
 	Plugin bool               // the file is a plugin that is written whole
 
 	Setting *hosts.Setting // the file is one of settings, which have the host read the hooks; nil for others
+	Borrows bool           // the settings have the host run the hooks of Claude Code too
 
 	target string // where links lead
 	before []byte // nil: the file is not there

@@ -39,7 +39,10 @@ func planSetting(i *Installer, h hosts.Host) (*HookFile, error) {
 		return f, err
 	}
 	f.Absent = !slices.ContainsFunc(entries, func(e hostfile.Entry) bool { return e.Name == s.Name && string(e.Value) == "true" })
-	f.Off = !f.Absent && Unread(h, hostfile.Standard(src))
+	data := hostfile.Standard(src)
+	f.Off = !f.Absent && Unread(h, data)
+	also, _ := rawjson.Get(data, s.Also)
+	f.Borrows = string(also) == "true"
 	if f.after = src; f.Absent {
 		put := hostfile.Change{List: s.File.List, Put: []hostfile.Entry{{Name: s.Name, Value: []byte("true")}}}
 		f.after, err = hostfile.Replace(s.File.Format, src, put)

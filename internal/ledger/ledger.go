@@ -170,7 +170,12 @@ func (l *Ledger) Later(ctx context.Context, made func() *record.Event) error {
 			return err
 		}
 		defer l.touch()
-		return l.opts.DB.DeferMade(ctx, func() (audit.Entry, error) { return pack(&l.encoder, made()) })
+		var e *record.Event
+		return l.opts.DB.DeferMade(ctx, func() (audit.Entry, error) { e = made(); return pack(&l.encoder, e) },
+			func(err error) audit.Entry {
+				l.opts.Logger.Error("an event could not be encoded; the log has another one in its place", "event", e.ID, "error", err)
+				return instead(&l.encoder, e, err)
+			})
 	}
 	entry, err := l.entry(ctx, made())
 	if err != nil {
@@ -272,6 +277,19 @@ func pack(by *record.Encoder, e *record.Event) (audit.Entry, error) {
 	return audit.Entry{
 		Time: e.Time, Chain: word(e.Session), Kind: word(string(e.Kind)), Subject: Subject(e), Outcome: word(e.Effect), Body: body,
 	}, nil
+}
+
+// instead returns the entry in the place of an event that cannot be written as it is: with its words alone, and why.
+func instead(by *record.Encoder, e *record.Event, why error) audit.Entry {
+	bare := record.Event{V: e.V, ID: word(e.ID), Time: e.Time, Kind: record.Kind(word(string(e.Kind))), Session: word(e.Session),
+		Parent: word(e.Parent), Principal: word(e.Principal), Call: word(e.Call), Server: word(e.Server), Method: word(e.Method),
+		Name: word(e.Name), Phase: word(e.Phase), Effect: word(e.Effect), Rule: word(e.Rule),
+		Message: "the event could not be encoded: " + word(why.Error())}
+	entry, _ := pack(by, &bare) // nothing but texts
+	if strings.HasPrefix(entry.Chain, record.StateChain) {
+		entry.Chain = "" // of the state alone
+	}
+	return entry
 }
 
 // Subject returns the subject of an event's entry: the server and the name called.

@@ -424,3 +424,45 @@ func TestSeal(t *testing.T) {
 		}
 	}
 }
+
+// An event that cannot be written as it is keeps no other from being written: one of its words, which says why, stands in its place.
+func TestEventsThatCannotBeEncoded(t *testing.T) {
+	r := newRig(t, time.Hour, nil)
+	later := func(change func(*record.Event)) string {
+		e := record.New(record.Decision, time.Now())
+		e.Session, e.Name, e.Effect = "s", "read", "allow"
+		if err := r.ledger.Later(t.Context(), func() *record.Event { change(e); return e }); err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	for name, change := range map[string]func(*record.Event){
+		"a field that is no JSON": func(e *record.Event) {
+			e.Content = &record.Content{Fields: map[string]json.RawMessage{"/a": json.RawMessage("{")}}
+		},
+		"a body that is too long": func(e *record.Event) {
+			e.Facts = json.RawMessage(`"` + strings.Repeat("a", audit.MaxBody) + `"`)
+		},
+		"a chain of the state": func(e *record.Event) { e.Session = record.StateChain + "session/s" },
+		"no text": func(e *record.Event) {
+			e.Facts = json.RawMessage(`"` + strings.Repeat("a", audit.MaxBody) + `"`)
+			e.Name, e.Rule, e.Session = "\x00\xff", strings.Repeat("é\x00", 9000), "state\x00:session/s"
+		},
+	} {
+		before := len(r.events())
+		broken, sound := later(change), later(func(*record.Event) {})
+		if err := r.db.Flush(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := r.events()[before:]
+		if len(got) != 2 || got[0].ID != broken || got[1].ID != sound {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		if e := got[0]; e.Kind != record.Decision || e.Effect != "allow" || !strings.Contains(e.Message, "could not be encoded") || e.Facts != nil {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if e := got[1]; e.Message != "" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}

@@ -135,6 +135,8 @@ type Checked struct {
 	Held   map[string]Held       // must not be used
 	Kept   map[string]Definition // shown as it was pinned: the server changes members that decide nothing
 	Pinned []string              // for the first time, or anew
+
+	Confirmed map[string]Arguments // of tools, as a person has confirmed them
 }
 
 // Check compares an offer with its pins, and pins new definitions if the mode says so. An error means that nothing of
@@ -180,6 +182,9 @@ func (o Offer) status(lock Lock, mode Mode) Status {
 // compare returns the outcome of an offer under a lock, and the definitions to pin.
 func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added map[string]Pin) {
 	c, added = Checked{Held: map[string]Held{}, Kept: map[string]Definition{}}, map[string]Pin{}
+	if o.Kind == Tools {
+		c.Confirmed = lock.Confirmed(o.Server)
+	}
 	for name, now := range o.Entries {
 		id := ID{o.Kind, name}
 		was, known := lock.Get(o.Server, id)
@@ -304,10 +309,44 @@ func (f *File) Review(ctx context.Context, offers []Offer) error {
 			for name, d := range o.Entries {
 				pins[name] = Pin{Status: Reviewed, Definition: d}
 			}
+			was := lock[o.Server][o.Kind]
+			for name, p := range pins {
+				pins[name] = p.after(was[name])
+			}
 			delete(lock[o.Server], o.Kind)
 			lock.add(o.Server, o.Kind, pins)
 		}
 	})
+}
+
+// A Confirmation is the parts of the arguments of a tool that a person confirms, or, without any, takes back.
+type Confirmation struct {
+	Tool       string
+	Definition Definition // that the person was shown
+	Arguments  *Arguments // nil: none
+}
+
+// Confirm keeps the parts of the arguments of a server's tools, beside the pins of their definitions. If the pin of
+// one of them is another by now, nothing is kept.
+func (f *File) Confirm(ctx context.Context, server string, all []Confirmation) error {
+	var changed string
+	err := f.change(ctx, func(lock Lock) {
+		tools := maps.Clone(lock[server][Tools])
+		for _, c := range all {
+			p, ok := tools[c.Tool]
+			if !ok || p.Definition.digest() != c.Definition.digest() {
+				changed = c.Tool
+				return
+			}
+			p.Arguments = c.Arguments
+			tools[c.Tool] = p
+		}
+		lock[server][Tools] = tools
+	})
+	if err == nil && changed != "" {
+		err = fmt.Errorf("the pinned definition of the tool %.128q of server %.128q is another by now", changed, server)
+	}
+	return err
 }
 
 // change has edit change a copy of the lock and puts it in the place of the file, one process at a time. A crash leaves

@@ -24,6 +24,8 @@ type filePin struct {
 	Status      string     `json:"status"`
 	Description []string   `json:"description,omitempty"` // by line, if it is a text
 	Members     Definition `json:"members,omitempty"`     // everything else
+
+	Arguments *fileArguments `json:"arguments,omitempty"` // of a tool, as a person has confirmed them
 }
 
 // Parse reads a lock. It is strict: a member that it does not know would be one whose change nobody notices.
@@ -80,7 +82,7 @@ func (p filePin) read() (Pin, error) {
 		}
 		d["description"] = rawjson.Canonical(rawjson.Quote(strings.Join(p.Description, "\n")))
 	}
-	return Pin{Status: Status(status), Definition: d}, nil
+	return Pin{Status: Status(status), Definition: d, Arguments: p.Arguments.read(d)}, nil
 }
 
 // canonical returns the definition without the indentation of the file.
@@ -116,12 +118,35 @@ func (l Lock) Encode() ([]byte, error) {
 }
 
 func (p Pin) file() filePin {
-	out := filePin{Status: p.Status.String(), Members: maps.Clone(p.Definition)}
+	out := filePin{Status: p.Status.String(), Members: maps.Clone(p.Definition), Arguments: p.Arguments.file(p.Definition)}
 	if text, ok := rawjson.String(p.Definition["description"]); ok {
 		out.Description = strings.Split(text, "\n")
 		delete(out.Members, "description")
 	}
 	return out
+}
+
+// fileArguments are the confirmed parts as a lock has them, with the digest of the definition that they are of: a text
+// that was put together from two versions has none.
+type fileArguments struct {
+	Of string `json:"of"`
+	Arguments
+}
+
+// read returns the parts; nil if they are of another definition.
+func (a *fileArguments) read(of Definition) *Arguments {
+	if a == nil || a.Of != of.digest() {
+		return nil
+	}
+	return &a.Arguments
+}
+
+// file returns the parts as a lock has them.
+func (a *Arguments) file(of Definition) *fileArguments {
+	if a == nil {
+		return nil
+	}
+	return &fileArguments{of.digest(), *a}
 }
 
 // A firstLock is a lock of version 1: tools, and instructions by line. It did not say who had accepted them.
@@ -157,11 +182,11 @@ func parseFirst(src []byte) (Lock, error) {
 			if name == Beside {
 				return nil, fmt.Errorf("server %q: a tool has no name", server)
 			}
-			lock[server][Tools][name] = Pin{First, t.definition(), true}
+			lock[server][Tools][name] = Pin{Status: First, Definition: t.definition(), partial: true}
 		}
 	}
 	for server, lines := range f.Instructions {
-		lock.add(server, Handshake, map[string]Pin{Preamble: {First, Instructions(strings.Join(lines, "\n")), true}})
+		lock.add(server, Handshake, map[string]Pin{Preamble: {Status: First, Definition: Instructions(strings.Join(lines, "\n")), partial: true}})
 	}
 	return lock, nil
 }

@@ -37,6 +37,8 @@
 package pins
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -180,6 +182,16 @@ type Difference struct {
 	After  string `json:"after,omitempty"`
 }
 
+// digest identifies a definition.
+func (d Definition) digest() string {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // the members were read from JSON
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // Differences returns how after differs from d, in a fixed order: first the texts, then the other members by name.
 func (d Definition) Differences(after Definition) []Difference {
 	var found []Difference
@@ -253,12 +265,28 @@ func (s Status) String() string { return statuses[s] }
 type Pin struct {
 	Status     Status
 	Definition Definition
+	Arguments  *Arguments // of a tool; nil if nobody has confirmed any
 
 	partial bool // it is of a file of version 1, which did not pin every member
 }
 
 // Vouched reports whether anybody vouches for the pinned definition, if the operator trusts the server or not.
 func (p Pin) Vouched(trusted bool) bool { return p.Status == Reviewed || p.Status == First && trusted }
+
+// Arguments are the parts that the arguments of a tool play, by their paths as in overlays, as a person has confirmed
+// them. They are of just one definition: a changed one has none.
+type Arguments struct {
+	Destination []string `json:"destination,omitempty"` // where something goes
+	Content     []string `json:"content,omitempty"`     // that goes there
+}
+
+// after returns the pin with the confirmed arguments of the one before, if it has none and its definition is the same.
+func (p Pin) after(before Pin) Pin {
+	if p.Arguments == nil && before.Arguments != nil && before.Definition.digest() == p.Definition.digest() {
+		p.Arguments = before.Arguments
+	}
+	return p
+}
 
 // An ID names the object of a definition.
 type ID struct {
@@ -298,7 +326,20 @@ func (l Lock) add(server string, kind Kind, pins map[string]Pin) {
 	if l[server][kind] == nil {
 		l[server][kind] = map[string]Pin{}
 	}
-	maps.Copy(l[server][kind], pins)
+	for name, p := range pins {
+		l[server][kind][name] = p.after(l[server][kind][name])
+	}
+}
+
+// Confirmed returns the confirmed parts of the arguments of a server's tools, of the definitions that are pinned.
+func (l Lock) Confirmed(server string) map[string]Arguments {
+	all := map[string]Arguments{}
+	for name, p := range l[server][Tools] {
+		if p.Arguments != nil {
+			all[name] = *p.Arguments
+		}
+	}
+	return all
 }
 
 // clone returns a lock that can be changed apart from l.

@@ -77,6 +77,26 @@ func oneOf(literal []byte, names []string) (name string, ok bool) {
 	return "", false
 }
 
+// HasName reports whether an object in the document, at any depth, has a member with one of the names. It takes one
+// scan. Of text that is no JSON it may report either.
+func HasName(data []byte, names ...string) bool {
+	for i := nextQuote(data, 0); i < len(data); i = nextQuote(data, i) {
+		end := skipString(data, i)
+		if end < 0 {
+			return true
+		}
+		if colon := skipSpace(data, end); colon < len(data) && data[colon] == ':' {
+			for _, name := range names {
+				if named(data[i:end], name) {
+					return true
+				}
+			}
+		}
+		i = end
+	}
+	return false
+}
+
 // Elements iterates over the elements of an array. It yields nothing for anything else.
 func Elements(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

@@ -53,20 +53,32 @@ func Bool(data []byte) (v, ok bool) {
 
 // String returns the text of a string, unescaped, and false if data is something else.
 func String(data []byte) (s string, ok bool) {
+	text, ok := Text(data)
+	return string(text), ok
+}
+
+// Text is [String] without a copy: the text may be a part of data.
+func Text(data []byte) (text []byte, ok bool) {
 	data = bytes.Trim(data, space)
 	if len(data) < 2 || data[0] != '"' || skipString(data, 0) != len(data) {
-		return "", false
+		return nil, false
 	}
-	return unquote(data)
+	return unescape(data)
 }
 
 // unquote returns the text of a string literal.
 func unquote(literal []byte) (s string, ok bool) {
-	if body := literal[1 : len(literal)-1]; bytes.IndexByte(body, '\\') < 0 {
-		return string(body), true
+	text, ok := unescape(literal)
+	return string(text), ok
+}
+
+// unescape is unquote without a copy.
+func unescape(literal []byte) (text []byte, ok bool) {
+	if body := literal[1 : len(literal)-1 : len(literal)-1]; bytes.IndexByte(body, '\\') < 0 {
+		return body, true
 	}
 	text, err := jsontext.AppendUnquote(nil, literal)
-	return string(text), err == nil
+	return text, err == nil
 }
 
 // Quote returns s as a JSON string, with no escapes but those that JSON demands (RFC 8785, 3.2.2.2). Bytes that are

@@ -3,6 +3,7 @@ package rawjson_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,20 +30,22 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-func TestCanonicalKeepsTheMeaning(t *testing.T) {
-	decode := func(t *rapid.T, doc []byte) any {
-		d := json.NewDecoder(bytes.NewReader(doc))
-		d.UseNumber()
-		var v any
-		if err := d.Decode(&v); err != nil {
-			t.Fatalf("%q: %v", doc, err)
-		}
-		return v
+// decoded is the document as another parser reads it.
+func decoded(t *rapid.T, doc []byte) any {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%q: %v", doc, err)
 	}
+	return v
+}
+
+func TestCanonicalKeepsTheMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := []byte(object(t, 4).text)
 		canonical := rawjson.Canonical(doc)
-		if diff := cmp.Diff(decode(t, doc), decode(t, canonical)); diff != "" {
+		if diff := cmp.Diff(decoded(t, doc), decoded(t, canonical)); diff != "" {
 			t.Fatal(diff)
 		}
 		if again := rawjson.Canonical(canonical); !bytes.Equal(again, canonical) {
@@ -146,5 +149,35 @@ func TestElements(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("Elements(%s): %s", test.doc, diff)
 		}
+	}
+}
+
+// HasName finds the names that another parser reads, and takes no string for a name.
+func TestHasName(t *testing.T) {
+	var holds func(v any, names []string) bool
+	holds = func(v any, names []string) bool {
+		switch v := v.(type) {
+		case []any:
+			return slices.ContainsFunc(v, func(e any) bool { return holds(e, names) })
+		case map[string]any:
+			for name, e := range v {
+				if slices.Contains(names, name) || holds(e, names) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		doc, names := []byte(blank(t)+value(t, 4).text+blank(t)), []string{name(t), name(t)}
+		if rapid.Bool().Draw(t, "in a string") { // where its names are text
+			doc = []byte(`{"text":` + literal(t, string(doc)) + `}`)
+		}
+		if got, want := rawjson.HasName(doc, names...), holds(decoded(t, doc), names); got != want {
+			t.Fatalf("HasName(%q, %q) = %t", doc, names, got)
+		}
+	})
+	if !rawjson.HasName([]byte(`{"a":"without an end`), "b") {
+		t.Error("text that cannot be read counts as free of names")
 	}
 }

@@ -45,6 +45,19 @@ func skipString(data []byte, i int) int {
 	return -1
 }
 
+// nextQuote returns the index of the first quote at or after i, or the length of the data.
+func nextQuote(data []byte, i int) int {
+	for stop := min(i+nearby, len(data)); i < stop; i++ {
+		if data[i] == '"' {
+			return i
+		}
+	}
+	if n := bytes.IndexByte(data[i:], '"'); n >= 0 {
+		return i + n
+	}
+	return len(data)
+}
+
 // skipValue returns the index behind the value at i, or -1 if there is none.
 func skipValue(data []byte, i int) int {
 	if i >= len(data) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 )
 
 // readBuffer is the size of a line reader's buffer, that of a pipe on Linux.
@@ -22,6 +23,7 @@ type line struct {
 // A lineReader splits its input into lines of bounded length.
 type lineReader struct {
 	in    *bufio.Reader
+	from  source // of in
 	limit int
 	last  int     // length of the last line that did not fit the buffer
 	long  []byte  // the beginning of a line that does not fit the buffer, as far as it has been read
@@ -37,8 +39,27 @@ type excess struct {
 	prefix []byte
 }
 
+// A source is a reader with what was read of it too early.
+type source struct {
+	io.Reader
+	early []byte
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	if len(s.early) == 0 {
+		return s.Reader.Read(p)
+	}
+	n = copy(p, s.early)
+	if s.early = s.early[n:]; len(s.early) == 0 {
+		s.early = nil // the memory
+	}
+	return n, nil
+}
+
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(r, readBuffer), limit: limit}
+	l := &lineReader{from: source{Reader: r}, limit: limit}
+	l.in = bufio.NewReaderSize(&l.from, readBuffer)
+	return l
 }
 
 // ready reports whether a line can be returned without reading.
@@ -52,9 +73,12 @@ func (l *lineReader) ready() bool {
 func (l *lineReader) next() line {
 	for l.err == nil {
 		part, err := l.in.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			l.add(part)
+			part, err = nil, l.goOn()
+		}
 		switch {
 		case err == bufio.ErrBufferFull:
-			l.add(part)
 			continue
 		case err != nil && isTimeout(err):
 			l.add(part)
@@ -74,11 +98,33 @@ func (l *lineReader) add(part []byte) {
 	case len(part) == 0:
 	case l.over != nil:
 		l.over.saw.look(part)
-	case len(l.long)+len(part) <= l.limit:
+	case len(l.long)+len(part) <= l.limit+1: // for a CR, until it is known what follows
 		l.long = append(l.grow(l.long, len(part)), part...)
 	default:
 		l.exceed(part)
 	}
+}
+
+// goOn reads a line that does not fit the buffer on into its own memory, as far as there is room. It returns
+// [bufio.ErrBufferFull] where the line does not end there.
+func (l *lineReader) goOn() error {
+	for l.over == nil {
+		size, most := len(l.long), min(cap(l.long)-spare, l.limit, len(l.long)+longLine)
+		if most-size < readBuffer { // less would go by way of the buffer
+			break
+		}
+		n, err := l.in.Read(l.long[size:most])
+		l.long = l.long[:size+n]
+		if end := bytes.IndexByte(l.long[size:], '\n') + 1; end > 0 {
+			l.from.early = slices.Concat(l.long[size+end:], l.from.early)
+			l.long = l.long[:size+end]
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bufio.ErrBufferFull
 }
 
 // end takes the last part of a line.
@@ -86,7 +132,9 @@ func (l *lineReader) end(part []byte) line {
 	if l.long == nil && l.over == nil && len(part) <= l.limit {
 		return line{data: bytes.Clone(part)}
 	}
-	l.add(part)
+	if l.add(part); l.over == nil && len(trimEnd(l.long)) > l.limit {
+		l.exceed(nil)
+	}
 	data, over := trimEnd(l.long), l.over
 	l.long, l.over = nil, nil
 	if over != nil {

@@ -128,11 +128,11 @@ func NamelessError(data []byte) json.RawMessage {
 // parse is Parse without the id in the error. If the message owns data, up to its capacity, a large result owns what is
 // behind it: the end of the envelope, which is read by then, and the room that follows.
 func parse(data []byte, owned bool) (*Message, *Error) {
-	members, odd, err := rawjson.CheckMembers(data, known)
+	members, odd, err := rawjson.CheckMembers(data, known())
 	repaired := false
 	if err != nil {
 		if data, repaired = rawjson.Repair(data); repaired {
-			members, odd, err = rawjson.CheckMembers(data, known)
+			members, odd, err = rawjson.CheckMembers(data, known())
 		}
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func parse(data []byte, owned bool) (*Message, *Error) {
 	default:
 		return nil, Errorf(InvalidRequest, "message is not an object")
 	}
-	if odd && rawjson.Folded(data, envelope.known) {
+	if odd && rawjson.Folded(data, places().envelope.known) {
 		return nil, Errorf(InvalidRequest, "a member of the message differs from another, or from one of JSON-RPC, in nothing but case")
 	}
 	m, versioned := &Message{Odd: odd, Repaired: repaired}, false

@@ -175,6 +175,24 @@ func TestError(t *testing.T) {
 	}
 }
 
+// TestHead holds that the head of a line that was written has the id and the method of its message, and that of another
+// line is none.
+func TestHead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := message().Draw(t, "message")
+		id, method, ok := rpc.Head(m.Append(nil))
+		if want := cmp.Diff(m.ID, id); !ok || want != "" || method != m.Method {
+			t.Errorf("%q, %q, %v: %s", id, method, ok, want)
+		}
+	})
+	for _, text := range []string{``, `{}`, `{"id":1,"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0"`, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":"a`,
+		`{"jsonrpc":"2.0","id":"a\`, `{"jsonrpc":"2.0","id":1,"method":"a`, `{"jsonrpc":"2.0","id":1,"x":2}`} {
+		if id, method, ok := rpc.Head([]byte(text)); ok {
+			t.Errorf("%s: %q, %q", text, id, method)
+		}
+	}
+}
+
 // message generates a message with random raw members that hold no line breaks, since Append leaves those out.
 func message() *rapid.Generator[*rpc.Message] {
 	return rapid.Custom(func(t *rapid.T) *rpc.Message {

@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
@@ -58,11 +59,11 @@ func (p *place) next(name string) *place {
 // spelling reports the members of a message that are faulty in this way.
 func (m *Message) spelling() *Error {
 	switch {
-	case m.Params != nil && atParams.fault(m.Params):
+	case m.Params != nil && places().params.fault(m.Params):
 		return Errorf(InvalidParams, "a member of params differs from another, or from one of MCP, in nothing but case")
-	case m.Result != nil && atResult.fault(forms(m.Result)):
+	case m.Result != nil && places().result.fault(forms(m.Result)):
 		return Errorf(InvalidRequest, "a member of the result differs from another, or from one of MCP, in nothing but case")
-	case m.Error != nil && atError.fault(m.Error):
+	case m.Error != nil && places().fault.fault(m.Error):
 		return Errorf(InvalidRequest, "a member of the error differs from another, or from one of MCP, in nothing but case")
 	}
 	return nil
@@ -107,49 +108,55 @@ const (
 	ofRequest    = "method params"
 )
 
-var (
-	known    = words(strings.Join([]string{ofEnvelope, ofParams, ofResult, ofBlock, ofMessage, ofTool, ofPrompt, ofResource, ofError, ofMeta, ofReference, ofArgument, ofCompletion, ofRequest}, " "))
-	envelope = &place{known: words(ofEnvelope)}
-	anything = &place{all: true}
-	atMeta   = &place{known: words(ofMeta), all: true}
-	atError  = &place{known: words(ofError)}
-	atBlock  = newBlock()
+var anything = &place{all: true}
 
-	atMessage = &place{known: words(ofMessage), inside: map[string]*place{"content": atBlock, "_meta": atMeta}}
-	atParams  = newParams()
-	atResult  = newResult()
-)
+// known are all of them.
+var known = sync.OnceValue(func() *rawjson.Names {
+	return words(strings.Join([]string{ofEnvelope, ofParams, ofResult, ofBlock, ofMessage, ofTool, ofPrompt, ofResource, ofError, ofMeta,
+		ofReference, ofArgument, ofCompletion, ofRequest}, " "))
+})
+
+// places are those of messages. They are made for the first message that may be faulty.
+var places = sync.OnceValue(func() *messagePlaces {
+	p := &messagePlaces{envelope: &place{known: words(ofEnvelope)}, meta: &place{known: words(ofMeta), all: true}, fault: &place{known: words(ofError)}}
+	p.block = p.newBlock()
+	p.message = &place{known: words(ofMessage), inside: map[string]*place{"content": p.block, "_meta": p.meta}}
+	p.params, p.result = p.newParams(), p.newResult()
+	return p
+})
+
+type messagePlaces struct{ envelope, meta, fault, block, message, params, result *place }
 
 // newBlock returns the place of content blocks, which hold others.
-func newBlock() *place {
+func (m *messagePlaces) newBlock() *place {
 	p := &place{known: words(ofBlock)}
-	p.inside = map[string]*place{"resource": p, "content": p, "annotations": anything, "_meta": atMeta, "icons": anything}
+	p.inside = map[string]*place{"resource": p, "content": p, "annotations": anything, "_meta": m.meta, "icons": anything}
 	return p
 }
 
 // newParams returns the place of params, and of the params of a server's questions.
-func newParams() *place {
+func (m *messagePlaces) newParams() *place {
 	return &place{known: words(ofParams), inside: map[string]*place{
-		"_meta": atMeta, "ref": {known: words(ofReference)}, "argument": {known: words(ofArgument)},
-		"clientInfo": anything, "capabilities": anything, "notifications": anything, "messages": atMessage,
-		"inputResponses": {each: &place{known: words(ofResult), inside: map[string]*place{"_meta": atMeta}}},
-		"tools":          newListed(ofTool),
+		"_meta": m.meta, "ref": {known: words(ofReference)}, "argument": {known: words(ofArgument)},
+		"clientInfo": anything, "capabilities": anything, "notifications": anything, "messages": m.message,
+		"inputResponses": {each: &place{known: words(ofResult), inside: map[string]*place{"_meta": m.meta}}},
+		"tools":          m.newListed(ofTool),
 	}}
 }
 
 // newListed returns the place of the entries of a list.
-func newListed(names string) *place {
-	return &place{known: words(names), inside: map[string]*place{"annotations": anything, "_meta": atMeta, "icons": anything, "execution": anything}}
+func (m *messagePlaces) newListed(names string) *place {
+	return &place{known: words(names), inside: map[string]*place{"annotations": anything, "_meta": m.meta, "icons": anything, "execution": anything}}
 }
 
-func newResult() *place {
-	prompts := newListed(ofPrompt)
+func (m *messagePlaces) newResult() *place {
+	prompts := m.newListed(ofPrompt)
 	prompts.inside["arguments"] = &place{known: words(ofPrompt)}
-	question := &place{known: words(ofRequest), inside: map[string]*place{"params": newParams()}}
+	question := &place{known: words(ofRequest), inside: map[string]*place{"params": m.newParams()}}
 	return &place{known: words(ofResult), inside: map[string]*place{
-		"_meta": atMeta, "annotations": anything, "content": atBlock, "contents": atBlock, "messages": atMessage,
-		"tools": newListed(ofTool), "tool": newListed(ofTool), "prompts": prompts,
-		"resources": newListed(ofResource), "resourceTemplates": newListed(ofResource),
+		"_meta": m.meta, "annotations": anything, "content": m.block, "contents": m.block, "messages": m.message,
+		"tools": m.newListed(ofTool), "tool": m.newListed(ofTool), "prompts": prompts,
+		"resources": m.newListed(ofResource), "resourceTemplates": m.newListed(ofResource),
 		"completion": {known: words(ofCompletion)}, "inputRequests": {each: question},
 		"capabilities": anything, "serverInfo": anything,
 	}}

@@ -52,6 +52,8 @@ func NewStream(r io.ReadCloser, w io.WriteCloser, opts *StreamOptions) *Stream {
 	}
 	s := &Stream{r: r, in: newLineReader(r, limit), lines: make(chan line), closed: make(chan struct{})}
 	s.out = outlet{w: w, direct: newDirect(w), turn: make(chan struct{}, 1), closed: s.closed}
+	widen(r)
+	widen(w)
 	if d, ok := r.(waker); ok && d.SetReadDeadline(time.Time{}) == nil {
 		s.wake = d
 	}

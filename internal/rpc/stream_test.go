@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/internal/rpc"
 )
@@ -30,7 +32,7 @@ func reading(r io.Reader, limit int) *rpc.Stream {
 }
 
 // drain reads to the end: the methods of messages, and for bad ones the code, the id and what they answer.
-func drain(t testing.TB, s rpc.Conn) (got []string) {
+func drain(t rapid.TB, s rpc.Conn) (got []string) {
 	t.Helper()
 	for {
 		m, err := s.Read(context.Background())
@@ -94,6 +96,52 @@ func TestStreamRead(t *testing.T) {
 }
 
 // A reader's error ends the stream, after what came before it.
+// A bitwise reader gives as much at a time as next says.
+type bitwise struct {
+	in   *strings.Reader
+	next func() int
+}
+
+func (b bitwise) Read(p []byte) (int, error) { return b.in.Read(p[:min(len(p), b.next())]) }
+
+// Lines are the same however their bytes arrive, around each multiple of the buffer and the limit.
+func TestStreamLines(t *testing.T) {
+	const buffer = 64 << 10
+	size := rapid.Custom(func(t *rapid.T) int {
+		return max(60, buffer*rapid.IntRange(0, 3).Draw(t, "buffers")+rapid.IntRange(-3, 3).Draw(t, "more"))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		limit, in, want := size.Draw(t, "limit"), "", []string(nil)
+		for i := range rapid.IntRange(1, 5).Draw(t, "lines") {
+			head, tail := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%d`, i), `"}`
+			name := strings.Repeat("x", size.Draw(t, "size")-len(head)-len(tail))
+			in += head + name + tail + rapid.SampledFrom([]string{"\n", "\r\n", "\n\n"}).Draw(t, "end")
+			if len(head+name+tail) <= limit {
+				want = append(want, fmt.Sprint(i)+name)
+			} else {
+				want = append(want, "bad id= answers=")
+			}
+		}
+		step := rapid.SampledFrom([]int{1000, buffer - 1, buffer, buffer + 1, 3 * buffer, 1 << 20})
+		got := drain(t, reading(bitwise{strings.NewReader(in), func() int { return step.Draw(t, "bytes") }}, limit))
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d messages of %d: %.40q", len(got), len(want), got)
+		}
+	})
+}
+
+// Lines that are read with the end of a long one, by way of its memory, come after it, whole and in their order.
+func TestStreamLinesBehindLong(t *testing.T) {
+	in, want := "", []string(nil)
+	for i, size := range append([]int{3 << 20, 5 << 18}, slices.Repeat([]int{100 << 10, 10, 64 << 10}, 4)...) {
+		name := fmt.Sprint(i) + strings.Repeat("x", size)
+		in, want = in+`{"jsonrpc":"2.0","method":"notifications/`+name+"\"}\n", append(want, name)
+	}
+	if got := drain(t, reading(strings.NewReader(in), 0)); !slices.Equal(got, want) {
+		t.Errorf("%d of %d messages: %.9q, not %.9q", len(got), len(want), got, want)
+	}
+}
+
 func TestStreamReadError(t *testing.T) {
 	broken := errors.New("broken")
 	s := reading(io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/a"}`+"\n"), iotest.ErrReader(broken)), 0)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // families are verbs of tools' names with the everyday words for the same deed, first in English, then as others say
@@ -119,23 +120,27 @@ func unparted(text string) (found []int) {
 
 // NameWords takes a name apart, written with any signs between its words or with capitals, in lower case.
 func NameWords(name string) (words []string) {
-	runes := []rune(name)
-	start := 0
+	start, before := 0, rune(0) // of the word, and the sign before the one looked at
 	cut := func(end int) {
 		if end > start {
-			words = append(words, strings.ToLower(string(runes[start:end])))
+			words = append(words, strings.ToLower(name[start:end]))
 		}
 		start = end
 	}
-	for i, r := range runes {
+	for i, r := range name {
+		_, size := utf8.DecodeRuneInString(name[i:])
 		switch {
 		case !unicode.IsLetter(r):
 			cut(i)
-			start = i + 1
-		case i > start && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
-			cut(i)
+			start = i + size
+		case i > start && unicode.IsUpper(r):
+			after, _ := utf8.DecodeRuneInString(name[i+size:])
+			if unicode.IsLower(before) || unicode.IsLower(after) {
+				cut(i)
+			}
 		}
+		before = r
 	}
-	cut(len(runes))
+	cut(len(name))
 	return words
 }

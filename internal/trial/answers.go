@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -131,3 +132,30 @@ func (t target) tool() target {
 
 // list returns the destinations.
 func (t target) list() []string { return strings.Split(t.destinations, "\x00") }
+
+// An Asked is a recorded call about which policy had a person asked.
+type Asked struct {
+	Event   string    `json:"event"`
+	Time    time.Time `json:"time"`
+	Session string    `json:"session"`
+	Answer  string    `json:"answer"` // accepted; "" if nobody answered, or nobody was asked
+}
+
+// Allowed are the calls of the log that a change would have allowed, in their order.
+type Allowed struct {
+	Calls   []Asked `json:"calls"`
+	Covered int     `json:"covered"` // calls that an answer had allowed already
+}
+
+// note adds a call that would have been allowed.
+func (a *Allowed) note(e *record.Event, ask *asking) {
+	if ask == nil && e.Effect == policy.Allow.String() {
+		a.Covered++
+		return
+	}
+	call := Asked{Event: e.ID, Time: e.Time, Session: e.Session}
+	if ask != nil {
+		call.Answer = ask.answer
+	}
+	a.Calls = append(a.Calls, call)
+}

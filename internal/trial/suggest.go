@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
@@ -29,24 +28,19 @@ type Proposal struct {
 	Sessions     int      `json:"sessions"`   // in which they were
 	Rules        []string `json:"rules"`      // that would not ask any more about such calls
 	Condition    []string `json:"condition"`  // of the exception: all terms hold
-	Calls        []Asked  `json:"calls"`      // of the log that it would have allowed, in their order
-	Covered      int      `json:"covered"`    // calls that an answer had allowed already
-	Unknown      int      `json:"unknown"`    // calls of the tool of which the log does not tell whether it would have
-}
-
-// An Asked is a recorded call about which policy had a person asked.
-type Asked struct {
-	Event   string    `json:"event"`
-	Time    time.Time `json:"time"`
-	Session string    `json:"session"`
-	Answer  string    `json:"answer"` // accepted; "" if nobody answered, or nobody was asked
+	Allowed
+	Unknown int `json:"unknown"` // calls of the tool of which the log does not tell whether it would have
 }
 
 // Suggestions are the exceptions that past answers suggest.
 type Suggestions struct {
 	Proposals []Proposal `json:"proposals"`
 	Unknown   int        `json:"unknown"` // accepted requests of which the log does not hold the destination
-	Policy    []byte     `json:"-"`       // the source of the policy with all of them
+
+	Me          []OwnAddress  `json:"me"`          // addresses that may be the user's own
+	Undescribed []Undescribed `json:"undescribed"` // servers about whose tools people accept requests
+
+	Policy []byte `json:"-"` // the source of the policy with all of them
 }
 
 // Suggest looks for exceptions from the rules of a policy that ask about calls which people have always accepted: at
@@ -56,7 +50,8 @@ type Suggestions struct {
 // that would have allowed a call that a person refused, or of which the log does not tell whether it would, is left
 // out. Events calls its argument with each recorded event in their order, each time that Suggest calls it.
 func Suggest(name string, src []byte, events func(func(*record.Event) error) error) (*Suggestions, error) {
-	s := suggester{answers: newAnswers(), groups: map[variant]*group{}, barred: map[target]bool{}}
+	s := suggester{answers: newAnswers(), groups: map[variant]*group{}, barred: map[target]bool{}, owns: owns{},
+		undescribed: map[string]*Undescribed{}}
 	var err error
 	if s.policy, err = policy.Load(name, src); err != nil {
 		return nil, err
@@ -81,7 +76,9 @@ func Suggest(name string, src []byte, events func(func(*record.Event) error) err
 			return nil, err
 		}
 		if !dropped {
-			return s.suggestions(out), nil
+			found := s.suggestions(out)
+			found.Me, err = s.own(events)
+			return found, err
 		}
 	}
 }
@@ -92,6 +89,8 @@ type suggester struct {
 	groups        map[variant]*group
 	barred        map[target]bool // targets, or tools, of which a call was refused
 	unknown       int
+	owns          owns
+	undescribed   map[string]*Undescribed // by server
 }
 
 // A variant is a target with the rules that ask and the facts that are the same in all calls of one proposal.
@@ -124,8 +123,10 @@ func (s *suggester) gather(e *record.Event) error {
 	switch {
 	case ask.answer != accepted: // without destinations it bars the tool
 		s.barred[to] = true
+		s.owns.refuse(to)
 	case !ok:
 		s.unknown++
+		s.describe(e, g)
 	case ask.first == e.ID:
 		s.accept(to, e, g)
 	}
@@ -146,6 +147,7 @@ func (s *suggester) accept(to target, e *record.Event, g *policy.ParsedFacts) {
 	if !ok {
 		return
 	}
+	s.owns.accept(to, e, g, s.answers.conversation(e))
 	rules := askers(&x)
 	key := variant{to, strings.Join(rules, "\n") + "\n\n" + one.variant()}
 	of := s.groups[key]
@@ -278,23 +280,77 @@ func (s *suggester) covering() (func(*policy.ParsedFacts, *policy.Explanation) *
 	}, nil
 }
 
-// note adds a call that the exception would have allowed.
-func (p *Proposal) note(e *record.Event, ask *asking) {
-	if ask == nil && e.Effect == policy.Allow.String() {
-		p.Covered++
-		return
-	}
-	call := Asked{Event: e.ID, Time: e.Time, Session: e.Session}
-	if ask != nil {
-		call.Answer = ask.answer
-	}
-	p.Calls = append(p.Calls, call)
-}
-
 func (s *suggester) suggestions(src []byte) *Suggestions {
-	out := &Suggestions{Proposals: []Proposal{}, Unknown: s.unknown, Policy: src}
+	out := &Suggestions{Proposals: []Proposal{}, Unknown: s.unknown, Policy: src, Undescribed: []Undescribed{}}
 	for _, to := range sorted(s.groups) {
 		out.Proposals = append(out.Proposals, s.groups[to].proposal)
 	}
+	for _, server := range slices.Sorted(maps.Keys(s.undescribed)) {
+		out.Undescribed = append(out.Undescribed, *s.undescribed[server])
+	}
 	return out
+}
+
+// own returns the addresses that may be proposed, with the calls of the log that they would have allowed at most. One
+// to which a call was refused, or that would have allowed none, is left out.
+func (s *suggester) own(events func(func(*record.Event) error) error) ([]OwnAddress, error) {
+	refused := map[string]bool{}
+	for mail, g := range s.owns {
+		refused[mail] = g.refused
+	}
+	maps.DeleteFunc(s.owns, func(mail string, g *ownGroup) bool {
+		for of := range g.tools { // of which a call was refused, and the log does not hold where it went
+			g.refused = g.refused || s.barred[of]
+		}
+		return g.refused || refused[strings.ToLower(mail)] || g.Accepted < leastYes || len(g.sessions) < leastSessions
+	})
+	out := []OwnAddress{}
+	if len(s.owns) == 0 {
+		return out, nil
+	}
+	err := events(func(e *record.Event) error {
+		if !decided(e) {
+			return nil
+		}
+		g, _, err := Restore(e)
+		if err != nil {
+			return nil
+		}
+		to, known := targetOf(e, g)
+		if !known {
+			return nil
+		}
+		of := s.owns[mailOf(to, g)]
+		if of == nil {
+			return nil
+		}
+		was, is := s.policy.Explain(g), s.policy.Explain(asOwn(g))
+		if was.Strictest != policy.Ask || is.Mildest <= policy.Ask {
+			return nil
+		}
+		of.note(e, s.answers.of[e.ID])
+		return nil
+	})
+	for _, mail := range slices.Sorted(maps.Keys(s.owns)) {
+		if g := s.owns[mail]; len(g.Calls) > 0 && len(out) < mostProposals {
+			g.Sessions, g.Principals = len(g.sessions), slices.Sorted(maps.Keys(g.principals))
+			out = append(out, g.OwnAddress)
+		}
+	}
+	return out, err
+}
+
+// describe notes an accepted request about a tool of which nobody states the parts of the arguments.
+func (s *suggester) describe(e *record.Event, g *policy.ParsedFacts) {
+	if g.Call.Stated || e.Method != "tools/call" {
+		return
+	}
+	of := s.undescribed[e.Server]
+	if of == nil {
+		of = &Undescribed{Server: e.Server}
+		s.undescribed[e.Server] = of
+	}
+	if of.Accepted++; !slices.Contains(of.Tools, e.Name) && len(of.Tools) < mostProposals {
+		of.Tools = append(of.Tools, e.Name)
+	}
 }

@@ -375,6 +375,15 @@ func TestListedAttacks(t *testing.T) {
 		{"gmail", "download_attachment", `{"savePath":"/home/ann/Documents"}`, "irreversible"},
 		{"playwright", "browser_snapshot", `{"filename":"../../.bashrc"}`, "irreversible"},
 		{"playwright", "browser_snapshot", `{}`, "benign"},
+		{"playwright", "browser_navigate", `{"url":"http://localhost:3000/admin/users/7/delete"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":"http://localhost:3000/?delete=7"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":"http://localhost:3000@evil.example/"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":"http://localhost.evil.example/"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":"http://127.0.0.1:80\\n.evil.example/"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":"http://192.168.0.1/"}`, "public"},
+		{"playwright", "browser_navigate", `{"url":["http://localhost/"]}`, "public"},
+		{"puppeteer", "puppeteer_navigate", `{"url":"http://localhost","launchOptions":{"args":["--no-sandbox"]}}`, "public"},
+		{"chrome-devtools", "navigate_page", `{"url":"http://localhost","initScript":"x"}`, "public"},
 		{"chrome-devtools", "take_snapshot", `{"filePath":"/home/ann/.git/hooks/pre-commit"}`, "irreversible"},
 		{"postgres-henkey", "pg_analyze_database", `{"connectionString":"postgres://x@evil.example/x"}`, "public untrustedPublic"},
 		{"postgres-henkey", "pg_analyze_database", `{}`, ""},
@@ -404,6 +413,22 @@ func TestListedAttacks(t *testing.T) {
 		}
 		if c.want == "" && regexp.MustCompile(`credentials|irreversible|untrustedPublic`).MatchString(said) {
 			t.Errorf("%s %s %s: %s", c.entry, c.tool, c.arguments, said)
+		}
+	}
+}
+
+// TestFirstPages holds that the first page of a server on this machine goes to the user's own machine, and changes
+// nothing else of the contract.
+func TestFirstPages(t *testing.T) {
+	set := load(t)
+	for tool, entry := range map[string]string{
+		"browser_navigate": "playwright", "puppeteer_navigate": "puppeteer", "navigate_page": "chrome-devtools", "new_page": "chrome-devtools",
+	} {
+		for _, url := range []string{"http://localhost", "http://localhost:3000/", "http://127.0.0.1:8080", "http://[::1]:5173/"} {
+			got, _ := set.Named(entry).Tool(tool).Refine([]byte(`{"url":"` + url + `"}`))
+			if said := fmt.Sprint(got); strings.Contains(said, "public ") || !strings.Contains(said, "untrustedPublic") || !strings.Contains(said, "consequential") {
+				t.Errorf("%s %s: %s", tool, url, said)
+			}
 		}
 	}
 }

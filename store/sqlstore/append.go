@@ -16,6 +16,7 @@ type appender struct {
 	snapshot
 	anchor   *audit.Anchor // nil: a sealed log is not extended
 	bodies   *packer
+	proofs   *proofs      // may know where chains end
 	batch    *audit.Batch // the appended rows; nil if there are none
 	before   audit.Head   // that the transaction extends
 	closed   bool         // the ends of the chains are others, so an entry has to tell of it
@@ -97,7 +98,17 @@ func (a *appender) links(ctx context.Context, entries []audit.Entry) (map[string
 	if err := a.load(ctx, names...); err != nil {
 		return nil, err
 	}
-	err := among(ctx, a.statements, readChains, names, func(rows *sql.Rows) error {
+	unknown := names[:0]
+	for _, name := range names {
+		ok, err := a.known(name, links)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			unknown = append(unknown, name)
+		}
+	}
+	err := among(ctx, a.statements, readChains, unknown, func(rows *sql.Rows) error {
 		l, err := scanLink(rows)
 		if links[l.Name] = &l; errors.Is(err, audit.ErrDamaged) {
 			return nil // it is looked for in the log
@@ -107,7 +118,7 @@ func (a *appender) links(ctx context.Context, entries []audit.Entry) (map[string
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
+	for _, name := range unknown {
 		none, err := a.ends.HasNone(name)
 		switch {
 		case err != nil:
@@ -127,6 +138,19 @@ func (a *appender) links(ctx context.Context, entries []audit.Entry) (map[string
 		}
 	}
 	return links, nil
+}
+
+// known finds the end of a chain among the proofs, if the head commits to it.
+func (a *appender) known(name string, links map[string]*audit.Link) (ok bool, err error) {
+	end := a.proofs.get(name).end()
+	if end == nil {
+		return false, nil
+	}
+	if ok, err = a.ends.HasEnd(end); ok {
+		link := *end
+		links[name] = &link
+	}
+	return ok, err
 }
 
 // enlist lists a chain that begins.

@@ -46,17 +46,33 @@ type token struct {
 	size   int // bytes
 	least  int // characters of the text
 	most   int
+	chars  string // the characters that it may have
 	decode func(raw, text []byte) ([]byte, error)
 	encode func(text, raw []byte) []byte
 }
 
 // tokens never change once they are released.
 var tokens = [...]token{
-	{16, 32, 32, hex.AppendDecode, hex.AppendEncode},
-	{32, 64, 64, hex.AppendDecode, hex.AppendEncode},
-	{17, 26, 26, decodeText, encodeText},
-	{8, len(time.RFC3339), len(time.RFC3339Nano), decodeTime, encodeTime},
+	{16, 32, 32, hexDigits, hex.AppendDecode, hex.AppendEncode},
+	{32, 64, 64, hexDigits, hex.AppendDecode, hex.AppendEncode},
+	{17, 26, 26, base32Digits, decodeText, encodeText},
+	{8, len(time.RFC3339), len(time.RFC3339Nano), "0123456789-:.TZ", decodeTime, encodeTime},
 }
+
+const (
+	hexDigits    = "0123456789abcdef"
+	base32Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
+
+// tokensOf are the tokens that may have a character, a bit each.
+var tokensOf = func() (of [256]uint8) {
+	for i, k := range tokens {
+		for _, c := range []byte(k.chars) {
+			of[c] |= 1 << i
+		}
+	}
+	return of
+}()
 
 // A dictionary never changes once it is released: another one is another form. Nothing of anybody's is in it.
 var (
@@ -96,13 +112,15 @@ func (p *packer) pack(body []byte, chain string) []byte {
 // tokenize tokenizes a body, unless it has characters that are tokens.
 func (p *packer) tokenize(body []byte, chain string) bool {
 	p.tokenized, p.raw = p.tokenized[:0], p.raw[:0]
+	for _, c := range body {
+		if chainToken <= c && c < firstToken+byte(len(tokens)) {
+			return false
+		}
+	}
 	for len(body) > 0 {
 		at := bytes.IndexByte(body, '"') + 1
 		if at == 0 {
 			at = len(body)
-		}
-		if bytes.ContainsFunc(body[:at], func(r rune) bool { return chainToken <= r && r < firstToken+rune(len(tokens)) }) {
-			return false
 		}
 		p.tokenized, body = append(p.tokenized, body[:at]...), body[at:]
 		body = body[p.text(body, chain):]
@@ -121,8 +139,12 @@ func (p *packer) text(rest []byte, chain string) int {
 		return len(text)
 	}
 	inner := bytes.TrimPrefix(text, []byte(digestPrefix))
+	may := ^uint8(0)
+	for i := 0; i < len(inner) && may != 0; i++ {
+		may &= tokensOf[inner[i]]
+	}
 	for i, k := range tokens {
-		if len(inner) < k.least || len(inner) > k.most {
+		if may>>i&1 == 0 || len(inner) < k.least || len(inner) > k.most {
 			continue
 		}
 		start := len(p.raw)

@@ -19,7 +19,7 @@ func TestDefer(t *testing.T) {
 	})
 	t.Run("made later", func(t *testing.T) {
 		testDefer(t, func(db *sqlstore.DB, e audit.Entry) error {
-			return db.DeferMade(t.Context(), func() (audit.Entry, error) { return e, nil })
+			return db.DeferMade(t.Context(), func() (audit.Entry, error) { return e, nil }, nil)
 		})
 	})
 }
@@ -75,14 +75,18 @@ func testDefer(t *testing.T, write func(*sqlstore.DB, audit.Entry) error) {
 }
 
 // An entry that is made later is made when it is written: with the next write, or in the end. The number of those that wait
-// is bounded, and while one cannot be made, nothing more is taken.
+// is bounded. In the place of one that cannot be made, or not be written as it is, stands another one.
 func TestDeferMade(t *testing.T) {
 	path := file(t)
 	db := open(t, path, &sqlstore.Options{Linger: time.Hour})
 	const many = 2000
-	made, broken := 0, error(nil)
+	made, broken, body, why := 0, error(nil), []byte("{}"), error(nil)
 	write := func(n int) error {
-		return db.DeferMade(t.Context(), func() (audit.Entry, error) { made++; return audit.Entry{Subject: fmt.Sprint(n)}, broken })
+		return db.DeferMade(t.Context(), func() (audit.Entry, error) { made++; return audit.Entry{Subject: fmt.Sprint(n), Body: body}, broken },
+			func(err error) audit.Entry {
+				why = err
+				return audit.Entry{Subject: fmt.Sprint(n), Outcome: "instead"}
+			})
 	}
 	must(t, write(0))
 	if made != 0 {
@@ -104,17 +108,16 @@ func TestDeferMade(t *testing.T) {
 	}
 	broken = errors.New("it cannot be made")
 	must(t, write(many+1))
-	if err := db.Flush(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("flushed: %v", err)
+	if err := db.Flush(t.Context()); err != nil || !errors.Is(why, broken) {
+		t.Errorf("flushed: %v; made another one for %v", err, why)
 	}
-	if err := write(many + 2); !errors.Is(err, broken) {
-		t.Errorf("another one was taken: %v", err)
+	broken, body = nil, make([]byte, audit.MaxBody+1)
+	must(t, write(many+2))
+	if err := appendOne(t.Context(), db); err != nil || !errors.Is(why, audit.ErrInvalid) {
+		t.Errorf("one that its caller waits for: %v; made another one for %v", err, why)
 	}
-	if err := appendOne(t.Context(), db); err != nil {
-		t.Errorf("one that its caller waits for: %v", err)
-	}
-	broken = nil
-	must(t, db.Flush(t.Context()), write(many+2), db.Close())
+	body = []byte("{}")
+	must(t, write(many+3), db.Close())
 	db = open(t, path, nil)
 	verify(t, db)
 	want := 0
@@ -125,9 +128,12 @@ func TestDeferMade(t *testing.T) {
 		if err != nil || row.Subject != fmt.Sprint(want) {
 			t.Fatalf("number %d is %q, %v; want %d", row.Seq, row.Subject, err, want)
 		}
+		if instead := want == many+1 || want == many+2; instead != (row.Outcome == "instead") {
+			t.Errorf("%d is %q", want, row.Outcome)
+		}
 		want++
 	}
-	if want != many+3 {
+	if want != many+4 {
 		t.Errorf("%d entries", want)
 	}
 }

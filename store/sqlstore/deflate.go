@@ -7,13 +7,13 @@ import (
 
 // A deflater writes short texts as raw DEFLATE (RFC 1951) over a dictionary of less than 32 KiB, in one block with the
 // fixed code. Package compress/flate indexes the dictionary anew for each stream, which takes several times as long as
-// such a text; here the index of the dictionary stays, and that of a text is taken back after it. It must not be used
-// concurrently.
+// such a text; here the index of the dictionary stays, and that of a text is apart. It must not be used concurrently.
 type deflater struct {
 	text  []byte // the dictionary, and the text after it
 	dict  int    // how long the dictionary is
-	heads []int32
-	chain []int32 // of each place, the one before it with the same hash, plus 1; 0: none
+	older [1 << deflateHash]uint16
+	newer [1 << deflateHash]uint16 // of the text
+	chain [deflateFar]uint16       // of each place, the one before it with the same hash in the same index, plus 1; 0: none
 
 	out  []byte
 	held uint64 // bits that are not out yet, the first one lowest
@@ -21,18 +21,18 @@ type deflater struct {
 }
 
 const (
-	deflateHash = 13 // bits of a hash
+	deflateHash = 12 // bits of a hash
 	deflateMin  = 4  // the least length of a match
 	deflateMost = 258
 	deflateGood = 32 // a match of that length is taken without a look for a longer one
-	deflateTry  = 48 // places that are looked at for a match
+	deflateTry  = 48 // places that are looked at for a match, in each index
 	deflateFar  = 1<<15 - deflateMost
 )
 
 func newDeflater(dict []byte) *deflater {
-	d := &deflater{text: append([]byte(nil), dict...), dict: len(dict), heads: make([]int32, 1<<deflateHash)}
+	d := &deflater{text: append([]byte(nil), dict...), dict: len(dict)}
 	for at := 0; at+deflateMin <= len(dict); at++ {
-		d.enter(at)
+		d.enter(&d.older, at)
 	}
 	return d
 }
@@ -44,24 +44,10 @@ func (d *deflater) hash(at int) uint32 {
 	return binary.LittleEndian.Uint32(d.text[at:]) * 0x9E3779B1 >> (32 - deflateHash)
 }
 
-// enter puts a place into the index. Places come in order.
-func (d *deflater) enter(at int) {
-	h := d.hash(at)
-	for len(d.chain) < at {
-		d.chain = append(d.chain, 0)
-	}
-	d.chain = append(d.chain[:at], d.heads[h])
-	d.heads[h] = int32(at) + 1
-}
-
-// forget takes the text out of the index.
-func (d *deflater) forget() {
-	for at := len(d.chain) - 1; at >= d.dict; at-- {
-		if h := d.hash(at); d.heads[h] == int32(at)+1 {
-			d.heads[h] = d.chain[at]
-		}
-	}
-	d.text, d.chain = d.text[:d.dict], d.chain[:min(len(d.chain), d.dict)]
+// enter puts a place into an index. Places come in order.
+func (d *deflater) enter(index *[1 << deflateHash]uint16, at int) {
+	head := &index[d.hash(at)]
+	d.chain[at], *head = *head, uint16(at)+1
 }
 
 // match returns the longest match of the text at a place, of those that are looked at: the nearest one.
@@ -70,24 +56,33 @@ func (d *deflater) match(at int) (length, distance int) {
 	if len(rest) < deflateMin {
 		return 0, 0
 	}
-	next := d.heads[d.hash(at)]
-	for tries := 0; next > 0 && tries < deflateTry; tries++ {
-		from := int(next) - 1
-		next = d.chain[from]
-		if length > 0 && d.text[from+length] != rest[length] {
-			continue
-		}
-		n := 0
-		for n < len(rest) && d.text[from+n] == rest[n] {
-			n++
-		}
-		if n >= deflateMin && n > length {
-			if length, distance = n, at-from; n == len(rest) {
-				break
+	h := d.hash(at)
+	for _, next := range [...]uint16{d.newer[h], d.older[h]} {
+		for tries := 0; next > 0 && tries < deflateTry && length < len(rest); tries++ {
+			from := int(next) - 1
+			next = d.chain[from]
+			if length > 0 && d.text[from+length] != rest[length] {
+				continue
+			}
+			if n := common(d.text[from:], rest); n >= deflateMin && n > length {
+				length, distance = n, at-from
 			}
 		}
 	}
 	return length, distance
+}
+
+// common returns how many bytes two texts begin with alike. The first one is no shorter.
+func common(a, b []byte) (n int) {
+	for ; n+8 <= len(b); n += 8 {
+		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
+			return n + bits.TrailingZeros64(x)/8
+		}
+	}
+	for n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // append appends the stream of a text that fits to b.
@@ -118,41 +113,55 @@ func (d *deflater) append(b, text []byte) []byte {
 	}
 	d.literal(256) // the end of the block
 	d.put(0, (8-d.have%8)%8)
-	d.forget()
+	for ; d.have > 0; d.have -= 8 {
+		d.out = append(d.out, byte(d.held))
+		d.held >>= 8
+	}
+	d.text = d.text[:d.dict]
+	clear(d.newer[:])
 	return d.out
 }
 
 func (d *deflater) index(at int) {
 	if at+deflateMin <= len(d.text) {
-		d.enter(at)
+		d.enter(&d.newer, at)
 	}
 }
 
-// put writes bits, the lowest first.
+// put writes at most 32 bits, the lowest first.
 func (d *deflater) put(value uint32, n uint) {
 	d.held |= uint64(value) << d.have
-	for d.have += n; d.have >= 8; d.have -= 8 {
-		d.out = append(d.out, byte(d.held))
-		d.held >>= 8
+	if d.have += n; d.have >= 32 {
+		d.out = binary.LittleEndian.AppendUint32(d.out, uint32(d.held))
+		d.held >>= 32
+		d.have -= 32
 	}
 }
 
-// code writes bits of a Huffman code, the highest first.
-func (d *deflater) code(value uint32, n uint) { d.put(bits.Reverse32(value)>>(32-n), n) }
-
-// literal writes a byte, the end of the block or a length by the fixed code (RFC 1951, 3.2.6).
+// literal writes a byte, the end of the block or a length by the fixed code.
 func (d *deflater) literal(symbol uint32) {
-	switch {
-	case symbol < 144:
-		d.code(0x30+symbol, 8)
-	case symbol < 256:
-		d.code(0x190+symbol-144, 9)
-	case symbol < 280:
-		d.code(symbol-256, 7)
-	default:
-		d.code(0xC0+symbol-280, 8)
-	}
+	c := fixedCode[symbol]
+	d.put(uint32(c.bits), uint(c.n))
 }
+
+// fixedCode are the codes of bytes, the end of the block and lengths (RFC 1951, 3.2.6), the highest bit first.
+var fixedCode = func() (codes [286]struct{ bits, n uint16 }) {
+	for symbol := range uint32(len(codes)) {
+		code, n := uint32(0), uint16(8)
+		switch {
+		case symbol < 144:
+			code = 0x30 + symbol
+		case symbol < 256:
+			code, n = 0x190+symbol-144, 9
+		case symbol < 280:
+			code, n = symbol-256, 7
+		default:
+			code = 0xC0 + symbol - 280
+		}
+		codes[symbol].bits, codes[symbol].n = uint16(bits.Reverse32(code)>>(32-n)), n
+	}
+	return codes
+}()
 
 // copy writes a length and a distance (RFC 1951, 3.2.5).
 func (d *deflater) copy(length, distance int) {
@@ -164,7 +173,7 @@ func (d *deflater) copy(length, distance int) {
 		d.put(more, extra)
 	}
 	symbol, extra, more := bucket(uint32(distance-1), 1)
-	d.code(symbol, 5)
+	d.put(bits.Reverse32(symbol)>>(32-5), 5)
 	d.put(more, extra)
 }
 

@@ -101,22 +101,31 @@ func (u *unit) family(ctx context.Context, key string) error {
 	return cmp.Or(u.fail(err), u.sound(keys...))
 }
 
-const writeSessions = `
+const (
+	writeCalls    = `update session set calls = $1 where key = $2`
+	writeSessions = `
 insert into session (key, parent, principal, label, calls, created, seen, height) values %s
 on conflict (key) do update set parent = excluded.parent, label = excluded.label, calls = excluded.calls,
 	seen = excluded.seen, height = excluded.height`
+)
 
-// writeSessions writes the rows of sessions.
+// writeSessions writes the rows of sessions. Where the number of calls alone is another, no index changes.
 func (u *unit) writeSessions(ctx context.Context, changed []*store.Row) error {
-	values := make([]any, 0, len(changed)*8)
+	u.wrote = true
+	var values []any
 	for _, r := range changed {
+		if was, ok := u.rows[r.Key]; ok && was.Parent == r.Parent && was.Seen.Equal(r.Seen) && was.Height == r.Height && was.Label.Equal(r.Label) {
+			if _, err := u.exec(ctx, writeCalls, r.Calls, r.Key); err != nil {
+				return err
+			}
+			continue
+		}
 		text, err := formatLabel(r.Label)
 		if err != nil {
 			return err
 		}
 		values = append(values, r.Key, r.Parent, r.Principal, text, r.Calls, micros(r.Created), micros(r.Seen), r.Height)
 	}
-	u.wrote = true
 	return u.insert(ctx, writeSessions, 8, values)
 }
 

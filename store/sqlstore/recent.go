@@ -215,7 +215,8 @@ func (u *unit) draftTells() bool {
 func (r *recent) apply(u *unit) {
 	r.head = nil
 	if u.batch != nil {
-		r.head = &headRow{head: u.head, root: u.ends.RootNode(), sessions: u.sessions, found: true}
+		head := leaves(u)
+		r.head = &head
 	}
 	for _, key := range u.draft.Keys() {
 		if s, ok := u.draft.Get(key); ok && u.damaged[key] == nil {

@@ -132,10 +132,10 @@ func (d *DB) Defer(ctx context.Context, entries ...audit.Entry) error {
 }
 
 // DeferMade is Defer of an entry that is made when it is written, on another goroutine, so that the caller need not
-// wait for it. If many wait to be made, this one is made at once. Nothing is deferred any more while there is one that
-// cannot be made.
-func (d *DB) DeferMade(ctx context.Context, made func() (audit.Entry, error)) error {
-	o := &op{made: made}
+// wait for it. If many wait to be made, this one is made at once. In the place of one that cannot be made, or not be
+// written as it is, stands that which instead makes of the error: else it would keep all after it from being written.
+func (d *DB) DeferMade(ctx context.Context, made func() (audit.Entry, error), instead func(error) audit.Entry) error {
+	o := &op{made: made, instead: instead}
 	if d.crowded() {
 		if err := o.make(); err != nil {
 			return err

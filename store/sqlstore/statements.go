@@ -132,7 +132,7 @@ func (s *statements) exec(ctx context.Context, text string, args ...any) (int64,
 }
 
 // sizes are how many rows or names one statement takes, so that few texts have to be prepared.
-var sizes = [...]int{64, 16, 4, 1}
+var sizes = [...]int{64, 16, 4, 2, 1}
 
 // insert writes the rows of cols values each, many at a time. The text has %s where the values go.
 func (s *statements) insert(ctx context.Context, text string, cols int, values []any) error {

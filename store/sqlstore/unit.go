@@ -22,6 +22,7 @@ type op struct {
 	run      func(ctx context.Context, u *unit) error // nil: nothing but the entries. It checks first: with an error it has changed nothing
 	entries  []audit.Entry                            // to append if run succeeds; each was checked
 	made     func() (audit.Entry, error)              // makes another of them; nil: it was made, or there is none
+	instead  func(error) audit.Entry                  // makes the one in the place of that if it cannot be made
 	alone    bool                                     // in a transaction of its own, because its changes are not in the draft
 	synced   bool                                     // durable when it returns, also without Options.Unsynced; alone too
 	long     bool                                     // may take longWrite; alone too
@@ -43,6 +44,10 @@ func (o *op) make() error {
 	}
 	e, err := o.made()
 	if err == nil {
+		err = check([]audit.Entry{e})
+	}
+	if err != nil {
+		e = o.instead(err)
 		err = check([]audit.Entry{e})
 	}
 	if err != nil {
@@ -78,10 +83,12 @@ type unit struct {
 	prover *prover
 	ops    []*op // that it does
 	doubt  *unit // the transaction before, if it is not known whether it was committed
+	last   *last // the transaction before, if the database is as that has left it
 	draft  *store.Draft
 	wrote  bool // anything
 
-	proven    map[string]record.Kept // sessions as they were read, and as the log proves them
+	rows      map[string]store.Row   // sessions as they were read
+	proven    map[string]record.Kept // these, as the log proves them
 	damaged   map[string]error       // sessions that are not as it does
 	journal   []audit.Entry          // of the rows that change, after those of the ops
 	journaled []record.Kept          // those rows
@@ -116,7 +123,7 @@ func (u *unit) all(ctx context.Context) error {
 // begin takes the lock of the writers and reads the rows that the ops need.
 func (u *unit) begin(ctx context.Context) error {
 	u.anchor = u.prover.anchor.Load()
-	r, err := readHead(ctx, u.statements, u.prover.dialect.lock)
+	r, err := u.last.readHead(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -144,7 +151,7 @@ func (u *unit) begin(ctx context.Context) error {
 			}
 		}
 	}
-	if err := among(ctx, u.statements, readLineage, keys, u.put); err != nil {
+	if err := u.last.readSessions(ctx, u, keys); err != nil {
 		return err
 	}
 	for _, key := range u.draft.Keys() {
@@ -155,6 +162,10 @@ func (u *unit) begin(ctx context.Context) error {
 	}
 	if err := u.check(ctx, keys...); err != nil {
 		return err
+	}
+	u.rows = make(map[string]store.Row, len(keys))
+	for _, key := range u.draft.Keys() {
+		u.rows[key], _ = u.draft.Row(key)
 	}
 	u.draft.Track()
 	return nil

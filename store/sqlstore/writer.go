@@ -32,6 +32,7 @@ type writer struct {
 	statements *statements
 	until      time.Time // no transaction is tried again later
 	doubt      *unit     // the last transaction, if it is not known whether it was committed
+	last       *last     // the last transaction, if it was committed
 	bodies     packer
 }
 
@@ -362,8 +363,8 @@ func (w *writer) commit(ctx context.Context, ops []*op) error {
 }
 
 func (w *writer) newUnit(ops []*op) *unit {
-	u := &unit{appender: appender{snapshot: snapshot{statements: w.statements}, bodies: &w.bodies}, prover: w.prover, ops: ops, doubt: w.doubt,
-		draft: store.NewDraft(), proven: map[string]record.Kept{}, damaged: map[string]error{}}
+	u := &unit{appender: appender{snapshot: snapshot{statements: w.statements}, bodies: &w.bodies, proofs: &w.proofs},
+		prover: w.prover, ops: ops, doubt: w.doubt, draft: store.NewDraft(), proven: map[string]record.Kept{}, damaged: map[string]error{}}
 	u.draft.Now = w.clock()
 	return u
 }
@@ -394,6 +395,7 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 	}
 	before, known := w.index.header()
 	u := w.newUnit(ops)
+	u.last = w.last.at(before, known)
 	err := u.all(ctx)
 	if err == nil {
 		err = w.place.check()
@@ -418,7 +420,9 @@ func (w *writer) try(ctx context.Context, ops []*op) error {
 			}
 			w.doubt = nil
 			u.committed()
-			followed = known && w.follow(before, u)
+			if known {
+				followed, w.last = w.follow(before, u), u.last.after(u, before, &w.index)
+			}
 			return nil
 		}
 	}

@@ -84,7 +84,7 @@ func (m model) join(key string, l label.Label, now time.Time) ([]store.Rise, err
 func (m model) see(key string, now time.Time, calls int64) {
 	s := m[key]
 	s.Calls += calls
-	if now.After(s.Seen) {
+	if now.Sub(s.Seen) >= store.SeenWithin {
 		s.Seen = now
 	}
 	m[key] = s

@@ -25,6 +25,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
@@ -57,6 +58,8 @@ type Source struct {
 	Words   annotation.Words // the annotations that are read of its tools, and written to hosts
 	Held    map[string]Held  // entries that hosts must not be shown as they are, by name
 	Listing *guard.Listing   // which tools hosts are told of; nil: all
+
+	Confirmed map[string]trace.Confirmed // the parts of arguments that a person has confirmed, by tool
 }
 
 // With returns the source with one more page, which lists entries of a kind.
@@ -89,6 +92,8 @@ type Entry struct {
 
 	Resolvable bool   // the server says that it can resolve the tool's contract for arguments
 	Held       string // why it must not be called although it is shown; "" if it may
+
+	Confirmed trace.Confirmed // the parts of a tool's arguments, as a person has confirmed them
 
 	unlisted bool // hosts are not told of it, and a call is decided as any other
 }
@@ -166,7 +171,7 @@ func (l *List) read(s Source, page json.RawMessage) (defects []Defect) {
 			}
 			e.Raw, e.Held = h.Accepted, h.Why
 		}
-		e.Said = e.Raw
+		e.Said, e.Confirmed = e.Raw, s.Confirmed[name]
 		e.Overlay = said(s.Overlay, l.kind, name)
 		found := e.contract(l.kind, s.Words)
 		for _, d := range found {

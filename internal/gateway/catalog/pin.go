@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// Hold has hosts see the entries of a source as they were accepted. How says to people how one that is held is
-// accepted.
+// Hold has hosts see the entries of a source as they were accepted, and calls traced by the parts of arguments that a
+// person has confirmed of these. How says to people how one that is held is accepted.
 func (s *Source) Hold(kind Kind, checked pins.Checked, how string) {
 	s.Held = make(map[string]Held, len(checked.Held)+len(checked.Kept))
 	for name, d := range checked.Kept {
@@ -21,6 +22,10 @@ func (s *Source) Hold(kind Kind, checked pins.Checked, how string) {
 			kept.Accepted = h.Accepted.Entry(kind.Pins, name)
 		}
 		s.Held[name] = kept
+	}
+	s.Confirmed = make(map[string]trace.Confirmed, len(checked.Confirmed))
+	for name, a := range checked.Confirmed {
+		s.Confirmed[name] = trace.Confirmed{Destinations: a.Destination, Contents: a.Content}
 	}
 }
 

@@ -210,7 +210,7 @@ func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catal
 		r.tool, r.resolvable = e.Raw, e.Resolvable
 		r.call.Schema, _ = rawjson.Get(e.Raw, "inputSchema")
 		r.call.Output, _ = rawjson.Get(e.Raw, "outputSchema")
-		r.call.Display = annotation.DisplayTemplate(e.Raw)
+		r.call.Display, r.call.Confirmed = annotation.DisplayTemplate(e.Raw), e.Confirmed
 	}
 	if e.Shown != e.Name {
 		r.rename = e.Name

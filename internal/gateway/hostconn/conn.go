@@ -40,6 +40,7 @@ type Conn struct {
 	links    *backend.Set                 // made with the first request that needs them
 	inFlight map[string]*request          // by the host's request id
 	asked    map[string]chan *rpc.Message // by our request id
+	name     string                       // in the ids of our requests, so that none of another connection or process is taken for one
 	lastID   int64
 	reports  map[string][]*backend.Conn // by the progress token of the server's request that the host is answering
 
@@ -168,7 +169,7 @@ func (f *Conn) Write(ctx context.Context, m *rpc.Message) {
 func (f *Conn) Request(ctx context.Context, method string, params json.RawMessage) (*rpc.Message, error) {
 	f.mu.Lock()
 	f.lastID++
-	id := "weir-" + strconv.FormatInt(f.lastID, 10)
+	id := "weir-" + f.name + "-" + strconv.FormatInt(f.lastID, 10)
 	answer := make(chan *rpc.Message, 1)
 	f.asked[id] = answer
 	f.mu.Unlock()

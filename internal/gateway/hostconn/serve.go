@@ -5,6 +5,7 @@ package hostconn
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -26,7 +27,7 @@ type Options struct {
 func Serve(ctx context.Context, conn rpc.Conn, g *exchange.Engine, o Options) error {
 	f := &Conn{
 		share: o.Share, conn: conn, shared: o.Shared, workers: newWorkers(),
-		slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}),
+		slots: make(chan struct{}, maxInFlight), leaving: make(chan struct{}), name: rand.Text(),
 		inFlight: map[string]*request{}, asked: map[string]chan *rpc.Message{}, reports: map[string][]*backend.Conn{},
 	}
 	f.host = g.Host(f, o.Agents)

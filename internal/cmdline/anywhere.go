@@ -1,0 +1,122 @@
+package cmdline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
+)
+
+// The language that all shells read alike is short on purpose. A word of it is plain, or quoted as a whole, and has
+// none of the signs that some shell reads in its own way:
+//
+//   - a backslash is an escape in single quotes of fish, and a separator in Windows;
+//   - PowerShell splits words at commas, takes a word with one hyphen apart at a point or a colon, and has quotes and
+//     hyphens that are not ASCII;
+//   - csh takes 2>&1 for a file named 1, and nushell > for a word;
+//   - nushell takes ... for ../..;
+//   - cmd.exe knows no single quotes, and gives batch files a line to read once more, without some of its quotes;
+//   - $, `, !, %, ^, ~, =, {}, [], *, ? and # expand, assign, call or comment in one or the other.
+var (
+	plainWord = pattern.New(`^(--([A-Za-z0-9][A-Za-z0-9-]*(=[A-Za-z0-9_./:+-]+)?)?|-[A-Za-z0-9][A-Za-z0-9_-]*(=[A-Za-z0-9_-]+)?|` +
+		`[A-Za-z0-9_./][A-Za-z0-9_./:+-]*|[0-9]+,[0-9]+[a-z]?|\x00)$`)
+	operators = pattern.New(`&&|\|\|?|;`)
+
+	quotedInUnix    = pattern.New(`"[A-Za-z0-9_./:,@%+= |()<>&;*?{}\[\]#-]+"|'[A-Za-z0-9_./:,@%+= |()<>&;*?{}\[\]#-]+'`)
+	quotedInWindows = pattern.New(`"[A-Za-z0-9_./:,@+= -]+"|'[A-Za-z0-9_./:,@+=-]+'`)
+)
+
+// isCommon reports whether a line has words of the common language alone.
+func isCommon(line string, quoted *regexp.Regexp) bool {
+	line = trimmed(line)
+	rest := operators().ReplaceAllString(quoted.ReplaceAllString(line, "\x00"), " ")
+	for word := range strings.SplitSeq(rest, " ") {
+		if word != "" && !plainWord().MatchString(word) {
+			return false
+		}
+	}
+	return !strings.Contains(line, "\x00") && !endsOptions(line) && !climbs(line)
+}
+
+// UnderstandAnywhere returns the deed of a line that all shells of Unix read alike (fish, csh, nushell, xonsh,
+// PowerShell), beside those of [Understand].
+func UnderstandAnywhere(line string) (d Deed, ok bool) {
+	if !isCommon(line, quotedInUnix()) {
+		return Deed{}, false
+	}
+	return Understand(line)
+}
+
+// UnderstandInWindows returns the deed of a line that [ReadOnly] takes for one that reads. Which files its paths lead
+// to is not known.
+func UnderstandInWindows(line string) (d Deed, ok bool) {
+	if !ReadOnly(line) {
+		return Deed{}, false
+	}
+	d, ok = Understand(line)
+	d.Within, d.Shows, d.Others, d.Names = append(d.Within, "/"), []string{"/"}, true, ""
+	return d, ok
+}
+
+// ReadOnly reports whether the line is one command that only reads, in the shells of Unix, cmd.exe and PowerShell.
+func ReadOnly(line string) bool {
+	_, ok := reading(line)
+	return ok
+}
+
+// Reads returns the words of a command that only reads and that may be names of files whose contents it shows. It is
+// not ok for any other line, nor where the contents of files are shown that the line does not name.
+func Reads(line string) (operands []string, ok bool) {
+	r, ok := reading(line)
+	if !ok {
+		return nil, false
+	}
+	switch shows := r.shows(); {
+	case shows == unnamed:
+		return nil, false
+	case shows == nothing: // but PowerShell lists variables as ls env:
+		return nil, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ":") })
+	case r.command.script || r.command.needle:
+		r.operands = r.operands[1:]
+	}
+	// PowerShell takes a word with commas for several.
+	return r.operands, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ",") })
+}
+
+// reading is of no line that [Understand] does not take for one that reads: a word may be one thing to one reader and
+// another to the other.
+func reading(line string) (read, bool) {
+	words, ok := Words(line)
+	d, understood := Understand(line)
+	if !ok || !understood || d.Does != Reading || !isCommon(line, quotedInWindows()) || strings.Contains(line, "//") {
+		return read{}, false
+	}
+	c, ok := commands[words[0]]
+	words = words[1:]
+	if ok && c.verbs != nil {
+		c, ok = c.verbs[words[0]], c.verbs[words[0]].known
+		words = words[1:]
+	}
+	if !ok {
+		return read{}, false
+	}
+	operands, ok := c.accepts(words)
+	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, "-") })
+	return read{c, options, operands}, ok
+}
+
+// endsOptions reports whether a word behind -- looks like an option, which it is for a shell that drops that word.
+func endsOptions(line string) bool {
+	_, behind, _ := strings.Cut(line, " -- ")
+	return strings.Contains(" "+behind, " -")
+}
+
+// climbs reports whether a word has ... in another place than packages of Go have it: ./... and ./a/... are those.
+func climbs(line string) bool {
+	all := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \"'=|&;", r) })
+	return slices.ContainsFunc(all, func(w string) bool {
+		above, packages := strings.CutSuffix(w, "/...")
+		return strings.Contains(above, "...") || packages && above != "." && !strings.HasPrefix(above, "./")
+	})
+}
