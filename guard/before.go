@@ -58,7 +58,7 @@ func (g *Guard) Before(ctx context.Context, c *Call) Verdict {
 				c.shown = nil // it is for one call
 			}
 			if c.Run > 0 && v.Plain() {
-				g.Hidden.went(ctx, c.Session, c.Run)
+				g.Hidden.ventures.went(ctx, g.Hidden, c.Session, c.Run)
 			}
 			return v
 		case errors.Is(err, session.ErrNotFound): // another one of its key has nothing of it

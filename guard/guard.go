@@ -91,7 +91,7 @@ func New(opts Options) (*Guard, error) {
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.annotator.detection = &g.contents.Detection
-	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.Fixed, setup: opts.Setup, state: opts.State, guard: g}
+	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.Fixed, setup: setup{g, opts.Setup}, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}
 	g.machine = machine{opts.Files}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
@@ -33,12 +32,12 @@ const maxGenerations = 64
 type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
 	hides bool         // whether results can be: see [Options.Fixed]
-	setup string       // see [Options.Setup]
+	setup setup
 	state State
 	guard *Guard
 	isolation
 	probes   probes // of expansions
-	ventures probes // of calls with values
+	ventures ventures
 }
 
 // family returns the space of a session's values: that of the session above all others.
@@ -182,10 +181,12 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: in.composed, Output: output, By: h.byOf(r.Uses),
+		Label: kept, Composed: in.composed, Output: output, By: h.setup.of(r.Uses),
 	})
 	if errors.Is(err, vault.ErrTooLarge) { // of which a refusal would tell
-		value, err = h.vault.Put(ctx, key, vault.Value{Server: r.Server, Method: r.Method, Tool: r.Name, Result: tooLarge, Label: kept, Composed: true})
+		value, err = h.vault.Put(ctx, key, vault.Value{
+			Server: r.Server, Method: r.Method, Tool: r.Name, Result: tooLarge, Label: kept, Composed: true,
+		})
 	}
 	if err != nil {
 		return Withheld(err)
@@ -210,21 +211,6 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 
 // tooLarge stands for an answer that is too large to be kept.
 var tooLarge = json.RawMessage(`{"content":[{"type":"text","text":"The answer was too large to be kept."}],"isError":true}`)
-
-// by names the setup of this process. What another one lowers or tells of a value does not count for it.
-func (h *Hidden) by() string {
-	by := h.guard.rules.Load()
-	return fmt.Sprintf("%s %v %s", by.policy.Digest(), by.mode, h.setup)
-}
-
-// byOf returns the setup of a value that is made of others: none if another one hid any of these.
-func (h *Hidden) byOf(from []vault.Value) string {
-	by := h.by()
-	if slices.ContainsFunc(from, func(v vault.Value) bool { return v.By != by }) {
-		return ""
-	}
-	return by
-}
 
 // told raises the session of a request, whose label is seen, as far as size, types and failure tell of hidden data
 // with a label.
@@ -281,23 +267,6 @@ func standIn(r *request, v *vault.Value, about, shape string, o *Outcome) json.R
 	return must(json.Marshal(result))
 }
 
-// Named returns the hidden value of an agent session that the agent names, as Value does. That there is one is counted
-// like a call with values that goes: older values make room for large ones.
-func (h *Hidden) Named(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
-	if h.vault == nil {
-		return vault.Value{}, vault.ErrUnknown
-	}
-	run, err := h.venture(ctx, ref)
-	if err != nil {
-		return vault.Value{}, err
-	}
-	v, err := h.Value(ctx, ref, name)
-	if err == nil {
-		h.went(ctx, ref, run)
-	}
-	return v, err
-}
-
 // Value returns the hidden value of an agent session that has a name.
 func (h *Hidden) Value(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
 	return h.kept(ctx, ref, func(keys []vault.Space) (vault.Value, error) { return h.vault.Get(ctx, name, keys...) })
@@ -340,7 +309,7 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	for i := range from {
 		l = label.Join(l, from[i].Label)
 	}
-	return h.keep(ctx, ref, vault.Value{Tool: tool, By: h.byOf(from), Label: asComputed(l), Part: part})
+	return h.keep(ctx, ref, vault.Value{Tool: tool, By: h.setup.of(from), Label: asComputed(l), Part: part})
 }
 
 // IsOriginal reports whether an agent had no part in a hidden value: a server gave it so, its call used no hidden value,
@@ -352,12 +321,13 @@ func IsOriginal(v *vault.Value) bool {
 }
 
 // Sanitized keeps JSON that a sanitizer made of a hidden value. It has the label that the operator states, if the value
-// is one of [IsOriginal] that this process hid, or one of the same setup, and else that of the value. The decision on its call has to tell of that in [Call.Changes].
+// is one of [IsOriginal] that was hidden under this setup, and else that of the value. The decision on its call has to
+// tell of that in [Call.Changes].
 func (h *Hidden) Sanitized(
 	ctx context.Context, c *Call, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
 ) (vault.Value, error) {
 	l := from.Label
-	if IsOriginal(from) && from.By == h.by() {
+	if IsOriginal(from) && from.By == h.setup.by() {
 		l = stated(l)
 	}
 	return h.keep(ctx, c.Session, vault.Value{Tool: c.Name, By: from.By, Label: l, Part: part})

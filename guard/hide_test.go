@@ -251,8 +251,8 @@ func TestLooksAreCounted(t *testing.T) {
 	}
 }
 
-// TestOtherSetupsLowerNothing holds that a process with another policy, mode or sanitizers tells no more of a value that it
-// did not hide, and lowers no label, though it shares the session and the vault.
+// TestOtherSetupsLowerNothing holds that a process with another policy, mode or sanitizers tells no more of a value
+// that it did not hide, and lowers no label, though it shares the session and the vault.
 func TestOtherSetupsLowerNothing(t *testing.T) {
 	kept, state := vault.New(vault.Limits{}), guard.NewState(nil, record.Discard())
 	strict, _ := policy.Profile(policy.Headless)

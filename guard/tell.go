@@ -57,7 +57,7 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	}
 	calls := 0
 	if vault.HasHandles(arguments) {
-		if calls, err = h.venture(ctx, ref); err != nil {
+		if calls, err = h.ventures.begin(ctx, h, ref); err != nil {
 			return nil, vault.Filling{}, err
 		}
 	}
@@ -75,52 +75,13 @@ func (h *Hidden) Expand(ctx context.Context, ref session.Ref, arguments json.Raw
 	case errors.Is(err, vault.ErrUnknown):
 		return nil, vault.Filling{}, err
 	case err != nil: // that is counted by itself
-		h.ventures.give(keys[0], calls)
+		h.ventures.runs.give(keys[0], calls)
 		return nil, vault.Filling{}, err
 	case run > 0:
 		h.probes.give(keys[0], run)
 	}
 	filling.Run = calls
 	return expanded, filling, nil
-}
-
-// ErrVentured says that an agent session learned too much by calls with hidden values that did not go.
-var ErrVentured = fmt.Errorf("%w: too many calls with hidden values did not go; weir_reveal shows a value", ErrSpent)
-
-// ventureBits returns the bits that the nth call of a run adds to its cost, with those of the way in which the run ends.
-func ventureBits(n int) int {
-	if n == 1 {
-		return bitsOf(n) + 2
-	}
-	return bitsOf(n)
-}
-
-// venture counts the bits of whether a call with hidden values goes, before anything goes by them, and returns how many
-// went in a row, with this one if it does: see [Hidden.went]. A call that does not go ends in one of four ways for the
-// agent: it is refused, it is asked about, it goes with a warning, or there is an error.
-func (h *Hidden) venture(ctx context.Context, ref session.Ref) (int, error) {
-	opening := Call{ID: rand.Text(), Session: ref, Server: Own, Method: "tools/call"}
-	if _, err := h.guard.evidence.open(ctx, &opening); err != nil { // with which the bits are kept
-		return 0, err
-	}
-	key, err := h.family(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	run := h.ventures.take(key) + 1
-	if err := h.vault.Venture(ctx, key, ventureBits(run), MaxLooked); errors.Is(err, vault.ErrSpent) {
-		return 0, ErrVentured
-	} else if err != nil {
-		return 0, err
-	}
-	return run, nil
-}
-
-// went says that the call went with which a run ends. Whatever else its agent gets is hidden.
-func (h *Hidden) went(ctx context.Context, ref session.Ref, run int) {
-	if key, err := h.family(ctx, ref); err == nil {
-		h.ventures.give(key, run)
-	}
 }
 
 // Probes are expansions of which the agent could not know whether they would succeed: how many have in a row, by space.
@@ -192,7 +153,7 @@ func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
 		return Denied(err)
 	}
 	most := MaxLooked
-	if by := h.guard.rules.Load(); (by.looks || by.mode != policy.Enforce) && c.Of == h.by() {
+	if by := h.guard.rules.Load(); (by.looks || by.mode != policy.Enforce) && c.Of == h.setup.by() {
 		most = math.MaxInt // the policy decides
 	}
 	counted := c.Looks

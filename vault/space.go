@@ -43,6 +43,9 @@ type account struct {
 	secret string // of the names of the space
 }
 
+// told returns the account without the numbers of values and their secret, which need not be kept before there is one.
+func (a account) told() account { return account{bits: a.bits, odds: a.odds, full: a.full} }
+
 func (n *note) text() string {
 	switch n.kind {
 	case kindValue:

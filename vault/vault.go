@@ -259,7 +259,7 @@ func (v *Vault) change(ctx context.Context, key Space, change func(*space) error
 			return c, err
 		}
 		c = store.ValueChange{Put: s.put, Gone: s.gone}
-		if counted := s.account; counted != before && (len(s.put) > 0 || counted.bits != before.bits || counted.odds != before.odds || counted.full != before.full) {
+		if counted := s.account; counted != before && (len(s.put) > 0 || counted.told() != before.told()) {
 			id := sha256.Sum256([]byte(key.Key))
 			c.Put = append(c.Put, store.Value{ID: "account-" + hex.EncodeToString(id[:]), Principal: key.Owner, Session: key.Key,
 				Note: (&note{kind: kindAccount, account: counted}).text()})

@@ -169,8 +169,13 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 	return nil, x.declined(resumed)
 }
 
-// A finder finds the value that an agent names: see [guard.Hidden.Named].
+// A finder finds the value that an agent names.
 type finder func(ctx context.Context, ref session.Ref, name string) (vault.Value, error)
+
+// named is the finder of tools that tell of values without raising the session.
+func (f ownHost) named(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
+	return guard.Named(ctx, f.Engine.Guard.Hidden, ref, name)
+}
 
 // begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to
 // answer the host with if that does not work.
@@ -289,7 +294,7 @@ func (f ownHost) source(ctx context.Context, x *ownCall) *guard.Call {
 // look answers weir_look.
 func (f ownHost) look(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments lookArguments
-	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
+	x, refusal := f.begin(ctx, m, &arguments, f.named)
 	if refusal != nil {
 		return refusal
 	}
@@ -328,7 +333,7 @@ const maxEach = 256
 // each answers weir_each. No element is seen by the look at another.
 func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments eachArguments
-	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
+	x, refusal := f.begin(ctx, m, &arguments, f.named)
 	if refusal != nil {
 		return refusal
 	}

@@ -107,8 +107,8 @@ func (x *request) warn(r guard.Refusal) {
 	x.warning = &r
 }
 
-// ventures reports whether handles in the request stand for hidden values. Then the decision may depend on these, and the
-// agent is told of it what [guard.Hidden.Expand] counts.
+// ventures reports whether handles in the request stand for hidden values. The decision may depend on these then, and
+// the agent is told as much of it as [guard.Hidden.Expand] counts.
 func (x *request) ventures() bool { return x.route != nil && x.route.call.Run > 0 }
 
 // veiled returns the refusal of a call for an agent that may not learn the reason. With a remedy a person may accept it.
@@ -116,5 +116,7 @@ func veiled(e policy.Effect, call, remedy string) guard.Refusal {
 	if remedy != "" {
 		return guard.Refusal{Effect: policy.Ask, When: policy.OnCall, Message: "a person has to accept " + call + ": " + remedy}
 	}
-	return guard.Refusal{Effect: e, When: policy.OnCall, Message: call + " does not go, or has no result that can be hidden; the reason is for the user, in weir log"}
+	return guard.Refusal{
+		Effect: e, When: policy.OnCall, Message: call + " does not go, or has no result that can be hidden; the reason is for the user, in weir log",
+	}
 }

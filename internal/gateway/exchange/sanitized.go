@@ -57,7 +57,7 @@ func sanitizing(f ownHost) ownTool {
 // sanitized answers weir_sanitize.
 func sanitized(ctx context.Context, f ownHost, m *rpc.Message) *rpc.Message {
 	var arguments sanitizeArguments
-	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Named)
+	x, refusal := f.begin(ctx, m, &arguments, f.named)
 	if refusal != nil {
 		return refusal
 	}
