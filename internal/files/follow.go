@@ -17,14 +17,17 @@ type end struct {
 	path   string
 	node   node // none if nothing is there
 	unsure bool // it may be another file
+
+	blind   bool   // it may be any file: only the process that opens it finds out which
+	process string // in whose folder of /proc it is, by its number, "self" and the like; "" if in none
 }
 
 // follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
-// through ".." where links have led it to. The working directory is that of the process whose /proc/self it may name.
-func follow(path, dir string) end { return new(disk).follow(path, dir) }
+// through ".." where links have led it to. In /proc, whose links lead each process elsewhere, it ends.
+func follow(path string) end { return new(disk).follow(path) }
 
-func (d *disk) follow(path, dir string) end {
-	w := walk{disk: d, dir: dir}
+func (d *disk) follow(path string) end {
+	w := walk{disk: d}
 	w.begin(path)
 	for len(w.rest) > 0 && w.links <= maxLinks {
 		name := w.rest[0]
@@ -41,7 +44,7 @@ func (d *disk) follow(path, dir string) end {
 		w.unsure = true
 		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
 	}
-	e := end{path: w.at, unsure: w.unsure}
+	e := end{path: w.at, unsure: w.unsure, blind: w.blind, process: w.process}
 	if n, err := d.lstat(w.at); err == nil {
 		e.node = n
 		e.unsure = e.unsure || n.kind == regular && n.linked
@@ -52,11 +55,13 @@ func (d *disk) follow(path, dir string) end {
 // A walk is on its way through a path.
 type walk struct {
 	disk   *disk
-	dir    string
 	at     string
 	rest   []string
 	links  int
 	unsure bool
+
+	blind   bool // as in an end
+	process string
 }
 
 func (w *walk) begin(path string) {
@@ -69,8 +74,12 @@ func isSeparator(r rune) bool { return r < 128 && os.IsPathSeparator(uint8(r)) }
 
 func (w *walk) step(name string) {
 	next := strings.TrimSuffix(w.at, sep) + sep + name
-	if w.at == "/proc" && (name == "self" || name == "thread-self") {
-		w.self()
+	switch next {
+	case "/proc":
+		w.proc(next)
+		return
+	case "/dev/fd":
+		w.descriptors()
 		return
 	}
 	n, err := w.disk.lstat(next)
@@ -79,6 +88,8 @@ func (w *walk) step(name string) {
 		w.at = next
 	case err != nil:
 		w.at, w.unsure = next, true
+	case w.disk.isProc(next, &n):
+		w.proc(next)
 	case n.kind != link:
 		w.unsure = w.unsure || n.kind == irregular
 		w.at = next
@@ -93,21 +104,5 @@ func (w *walk) step(name string) {
 		default:
 			w.rest = append(strings.FieldsFunc(to, isSeparator), w.rest...)
 		}
-	}
-}
-
-// self goes on in the folder that /proc has of the process that looks, which is the server and not Weir.
-func (w *walk) self() {
-	next := ""
-	if len(w.rest) > 0 {
-		next, w.rest = w.rest[0], w.rest[1:]
-	}
-	switch {
-	case next == "root":
-		w.at = sep
-	case next == "cwd" && w.dir != "":
-		w.begin(w.dir)
-	default:
-		w.at, w.rest, w.unsure = filepath.Join(append([]string{"/proc/self", next}, w.rest...)...), nil, true
 	}
 }

@@ -36,7 +36,7 @@ type Ground struct {
 func New(opts Options) *Ground {
 	g := &Ground{places: newPlaces(opts), opts: opts, told: map[string]bool{}}
 	for _, f := range opts.Folders {
-		g.folders = append(g.folders, follow(f, "").path)
+		g.folders = append(g.folders, follow(f).path)
 	}
 	return g
 }

@@ -95,7 +95,7 @@ var table = []row{
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
-	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
+	{"internal/files", "guard internal/address internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
