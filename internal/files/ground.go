@@ -25,8 +25,9 @@ type Options struct {
 // A Ground is the knowledge of this machine's files. It is immutable, apart from the disk, and safe for concurrent use.
 type Ground struct {
 	places
-	opts    Options
-	folders []string // declared, with links followed
+	endpoints []endpoint
+	opts      Options
+	folders   []string // declared, with links followed
 
 	mu   sync.Mutex
 	told map[string]bool // folders that Strange was told of, up to maxTold
@@ -34,7 +35,7 @@ type Ground struct {
 
 // New returns a ground.
 func New(opts Options) *Ground {
-	g := &Ground{places: newPlaces(opts), opts: opts, told: map[string]bool{}}
+	g := &Ground{places: newPlaces(opts), opts: opts, endpoints: endpoints(opts.Addresses), told: map[string]bool{}}
 	for _, f := range opts.Folders {
 		g.folders = append(g.folders, follow(f).path)
 	}

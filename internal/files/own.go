@@ -66,7 +66,7 @@ func (c *check) text(a guard.Text) string {
 			return why
 		}
 	}
-	if why := c.address(text); why != "" {
+	if why := c.address(a); why != "" {
 		return why
 	}
 	if isCommand(a.Path) || !a.Content && !a.Name {
@@ -180,41 +180,6 @@ func (c *check) isFolder(text string) bool {
 	return false
 }
 
-// address says whether a text names an address where Weir serves.
-func (c *check) address(text string) string {
-	for _, addr := range c.opts.Addresses {
-		port := addr[strings.LastIndexByte(addr, ':')+1:]
-		for rest := text; port != "" && port != "0"; {
-			i := strings.Index(rest, ":"+port)
-			if i < 0 {
-				break
-			}
-			before := rest[:i]
-			rest = rest[i+1+len(port):]
-			if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-				continue
-			}
-			start := strings.LastIndexFunc(before, func(r rune) bool { return !strings.ContainsRune("[]:.-%", r) && !isAlnum(r) })
-			host := before[start+1:]
-			if isThisMachine(host) || host == addr[:max(0, strings.LastIndexByte(addr, ':'))] {
-				return "weir itself at " + addr
-			}
-		}
-	}
-	return ""
-}
-
-func isAlnum(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// isThisMachine reports whether a host is, or is a number that may be, an address of this machine.
-func isThisMachine(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
-		strings.HasPrefix(host, "[") || strings.HasPrefix(host, "0") || host == "2130706433"
-}
-
 // wordEnds ends words at the signs of shells.
 var wordEnds = strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ")
 
@@ -241,6 +206,7 @@ type check struct {
 	own   []owned
 
 	looked map[string]bool // texts that are not paths of Weir's own
+	hosts  []string        // the names of this machine; nil: not asked yet
 }
 
 // process says whether a value is the number of a process of Weir, or of a thread or a group of one.
