@@ -100,7 +100,7 @@ func (f *fleet) accept(t *testing.T, person *console) {
 		for _, q := range list.Questions {
 			var shell error
 			var both sync.WaitGroup
-			both.Go(func() { shell = f.state.command("approve", q.ID).Run() })
+			both.Go(func() { shell = f.state.command("approve", "--yes", q.ID).Run() })
 			page := person.allow(q.ID)
 			both.Wait()
 			if shell == nil && page {
