@@ -77,9 +77,9 @@ type Later struct {
 	Strict   bool          // calls outside of the plan are blocked
 }
 
-// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server and the way to
-// reach it, method, name, canonical arguments, effective contract, session label and alerts, policy and the rules that
-// ask; for a result, to its exact bytes too.
+// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server and the way
+// to reach it, method, name, canonical arguments, effective contract, session label and alerts, policy and the rules
+// that ask; for a result, to its exact bytes too.
 func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	r, f := in.request, in.facts
 	canonical := r.canonical.text

@@ -90,8 +90,8 @@ func ServeConsole(ctx context.Context, env *home.Env, view *ConsoleView, address
 	}, nil
 }
 
-// giveLink prints the link on a terminal. Elsewhere standard error is the log of a host, which its agent may read: there
-// the link is in a file of Weir's own, which no call may touch, until forget is called.
+// giveLink prints the link on a terminal. Elsewhere standard error is the log of a host, which its agent may read:
+// there the link is in a file of Weir's own, which no call may touch, until forget is called.
 func giveLink(env *home.Env, at net.Addr, link string) (forget func() error, err error) {
 	if home.IsTerminal(env.Stderr) {
 		fmt.Fprintf(env.Stderr, "weir: console: %s\n", link)

@@ -177,7 +177,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore vault internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine internal/sanitize " +
-		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
+		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/socket internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml + " github.com/rogpeppe/go-internal/diff", "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},
