@@ -113,8 +113,8 @@ func hostBefore(text string, loose bool) (host string, given bool) {
 
 // isHere reports whether a host is, or may be, this machine or the host of an endpoint.
 func (c *check) isHere(text string, e *endpoint) bool {
-	if strings.Contains(text, "[") {
-		return true // an address of IPv6, which has many spellings
+	if i := strings.LastIndexByte(text, '['); i >= 0 { // an address of IPv6, which has many spellings
+		return strings.HasSuffix(text, "]") && strings.Contains(text[i:], ":")
 	}
 	text = text[strings.LastIndexByte(text, ':')+1:] // http:127.0.0.1
 	host := address.Host(text)
@@ -157,7 +157,7 @@ func (c *check) machine() []string {
 // isPort reports whether an argument is a port by its name, and this one.
 func isPort(a guard.Text, port int) bool {
 	return slices.Contains(numbers(strings.TrimSpace(a.Text)), port) &&
-		slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool { return strings.HasSuffix(w, "port") })
+		slices.Contains(speech.NameWords(a.Path), "port")
 }
 
 // isHostGiven reports whether another argument of the call is a host that leads to an endpoint.

@@ -120,7 +120,7 @@ func TestOwnByAddress(t *testing.T) {
 		"nc 127.0.0.1 7777": true, "connect(('127.0.0.1', 7777))": true, "cat < /dev/tcp/127.0.0.1/7777": true, "curl --x=127.0.0.1:7777": true,
 		"http://127.0.0.1:77770/": false, "http://127.0.0.1:17777/": false, "http://127.0.0.1:3000/": false, "http://10.0.0.1:7777/": false,
 		"http://example.com:7777/": false, "http://127.0.0.1.example.com:7777/": false, "echo 7777": false, "127.0.0.1 and then 7777": false,
-		"http://bücher.example:7777/": false, "sleep 7777": false, "7777": false, "1.7777": false,
+		"http://bücher.example:7777/": false, "sleep 7777": false, "a[0:7777]": false, "a[1]:7777": false, "b@[::1]:7777": true, "http:[0::1]:7777": true, "7777": false, "1.7777": false,
 	} {
 		got := w.ground.Own(guard.Touch{Server: "fs", Name: "fetch", Texts: []guard.Text{{Path: "url", Text: text}}})
 		if (got != "") != own {
