@@ -45,8 +45,8 @@ func (w *walk) proc(dir string) {
 // descriptors ends a walk at the open files of a process, which are in /dev/fd too: only the standard ones are no
 // surprise.
 func (w *walk) descriptors() {
-	w.at, w.rest, w.unsure = filepath.Join(append([]string{w.at, "fd"}, w.rest...)...), nil, true
-	w.blind = !isFigure(strings.Split(w.at[len("/dev/"):], sep))
+	names := append([]string{"fd"}, slices.DeleteFunc(w.rest, func(n string) bool { return n == "." })...)
+	w.at, w.rest, w.unsure, w.blind = filepath.Join(append([]string{w.at}, names...)...), nil, true, !isFigure(names)
 }
 
 // isProcess reports whether a name below /proc is that of a process, in a command perhaps by a variable or a pattern.

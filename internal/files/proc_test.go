@@ -25,7 +25,8 @@ func TestProcPaths(t *testing.T) {
 		"/proc/kcore": true, "/proc/unheard": true, "/proc/self/unheard": true, "/proc/self/mem": true, "/proc/self/exe": true,
 		"/proc/self/rootHOME/other/x.txt": true, "/proc/self/task/7/rootHOME/other/x.txt": true, "/proc/thread-self/root/etc/hosts": true,
 		"/proc/1/root/etc/hosts": true, "/proc/1/task/1/cwd/x": true, "/proc/self/cwd/x": true, "/proc/self/cwd": true, "/proc/self/fd/3": true,
-		"/proc/self/fd/1/x": true, "/dev/fd/3": true, "/dev/fd/0/../../root/x": true, "/proc/self/task/../root/x": true, "/proc/net/../root/x": true,
+		"/proc/self/fd/1/x": true, "/dev/fd/3": true, "/dev/fd/0/../../root/x": true, "/dev/fd/3/../1": true,
+		"/dev/fd/3/../../status": true, "/dev/fd/3/..": true, "/dev/fd/./1": false, "/proc/self/task/../root/x": true, "/proc/net/../root/x": true,
 		"/proc/*/root/etc/hosts": true, "/proc/$$/cwd/x": true, "/proc//.//self//./root/etc/hosts": true, "HOME/proj/self/root/etc/hosts": true,
 	} {
 		path := w.filled(path)
