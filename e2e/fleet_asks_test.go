@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -100,7 +101,7 @@ func (f *fleet) accept(t *testing.T, person *console) {
 		for _, q := range list.Questions {
 			var shell error
 			var both sync.WaitGroup
-			both.Go(func() { shell = f.state.command("approve", q.ID).Run() })
+			both.Go(func() { shell = f.state.command("approve", "--yes", q.ID).Run() })
 			page := person.allow(q.ID)
 			both.Wait()
 			if shell == nil && page {
@@ -133,7 +134,7 @@ type console struct {
 }
 
 var (
-	consoleLink = regexp.MustCompile(`http://\S+/login\?once=\S+`)
+	consoleLink = regexp.MustCompile(`; the link that signs you in is in (.+)`)
 	formToken   = regexp.MustCompile(`name="form" value="([^"]+)"`)
 )
 
@@ -151,16 +152,23 @@ func (c *counted) openConsole(t *testing.T) *console {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	said := bufio.NewReader(stderr)
 	line, _ := said.ReadString('\n')
-	link := consoleLink.FindString(line)
-	at, err := url.Parse(link)
-	if link == "" || err != nil {
+	file := consoleLink.FindStringSubmatch(line)
+	if file == nil {
 		t.Fatalf("the console said %q", line)
+	}
+	link, err := os.ReadFile(file[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(strings.TrimSpace(string(link)))
+	if err != nil {
+		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	p.http.Jar, _ = cookiejar.New(nil) // no error without options
 	p.http.Timeout = patience
 	p.origin = at.Scheme + "://" + at.Host
-	if _, err := p.get(link); err != nil {
+	if _, err := p.get(at.String()); err != nil {
 		t.Fatal(err)
 	}
 	return p

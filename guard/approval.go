@@ -91,7 +91,7 @@ func (a *approver) redeem(ctx context.Context, r *request, q *Question, by strin
 
 // onward returns the binding of further rounds of a call: see [Admission.Onward].
 func onward(r *request, by string) string {
-	return bind("onward", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name,
+	return bind("onward", r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name,
 		string(canonicalArguments(r.Params, true)), r.Effective.String(), by)
 }
 
@@ -106,7 +106,7 @@ func scope(in decisionInput, d decision) trace.Scope {
 	}
 	seen := must(json.Marshal(f.Session.Label.Taint()))
 	parts := []string{
-		"once", r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
+		"once", r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
 		alertIDs(in.alerts), in.raised, // a yes after an alert is for its own call, and for none that was approved before
 	}
 	for _, m := range d.Matched {

@@ -60,8 +60,8 @@ type Call struct {
 
 	Hiding // hidden values of the call
 
-	// Reached stands for how the server is reached, so that no other server gets the exceptions of this one by its
-	// name. "": it is not known, and there are no exceptions.
+	// Reached stands for how the server is reached, so that no other server gets the approvals and exceptions of this one
+	// by its name. "": it is not known, and there are no exceptions.
 	Reached string
 
 	Holding

@@ -252,3 +252,56 @@ func TestOnceEndsWithAnAlert(t *testing.T) {
 		}
 	}
 }
+
+// An approval of any kind is of the server that the person was asked about, and of no other that has its name.
+func TestApprovalsAreOfOneServer(t *testing.T) {
+	by := func(c *guard.Call, way string) *guard.Call {
+		c.Reached = way
+		return c
+	}
+	f := newFixture(t, nil)
+	f.run(t, call("fetch", fetchPage, `{}`), okResult)
+	mail := func(way string) *guard.Call { return by(stated(t, "mail", `{"to":"x","body":"y"}`, ""), way) }
+	v := f.g.Before(t.Context(), mail("here"))
+	if v.Question == nil || v.Question.Grant == "" {
+		t.Fatalf("%+v", v)
+	}
+	f.accepted[v.Question.Grant] = true
+	if v := f.g.Before(t.Context(), mail("there")); v.Effect != policy.Ask || v.Question.Grant == "" {
+		t.Errorf("calls like it, elsewhere: %+v", v)
+	}
+	if v := f.g.Before(t.Context(), mail("here")); !v.Allowed() {
+		t.Errorf("calls like it: %+v", v)
+	}
+
+	f = newFixture(t, func(o *guard.Options) {
+		o.Policy = mustLoad(t, `version: 1
+rules:
+  - {name: once, when: call, if: "tool.name == 'send'", effect: ask, once: destination, message: sure?}
+`)
+	})
+	send := func(way string) *guard.Call { return by(call("send", sendMail, `{"arguments":{"to":"a"}}`), way) }
+	f.accepted[f.g.Before(t.Context(), send("here")).Question.Binding] = true
+	for _, c := range []struct {
+		way  string
+		want policy.Effect
+	}{{"there", policy.Ask}, {"here", policy.Allow}, {"here", policy.Allow}, {"there", policy.Ask}} {
+		if v := f.g.Before(t.Context(), send(c.way)); v.Effect != c.want {
+			t.Errorf("once, %s: %+v", c.way, v)
+		}
+	}
+
+	r := newPlanRig(t, granted{})
+	r.approve(t, payPlan)
+	pay := func(way string) policy.Effect {
+		c := by(r.call("pay", payBob), way)
+		c.Context = label.Label{Untrusted: true}
+		return r.g.Before(t.Context(), c).Effect
+	}
+	if got := pay("there"); got != policy.Ask {
+		t.Errorf("a planned call, elsewhere: %v", got)
+	}
+	if got := pay(""); got != policy.Allow {
+		t.Errorf("a planned call: %v", got)
+	}
+}

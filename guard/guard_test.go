@@ -177,6 +177,7 @@ func TestAnApprovalFitsOneCallOnly(t *testing.T) {
 		},
 		"tool":     func(c *guard.Call) { c.Name = "send_mail" },
 		"server":   func(c *guard.Call) { c.Server = "other" },
+		"way":      func(c *guard.Call) { c.Reached = "other" },
 		"method":   func(c *guard.Call) { c.Method = "prompts/get" },
 		"contract": func(c *guard.Call) { c.Effective.Idempotent = contract.Yes },
 		"name and server shifted": func(c *guard.Call) {

@@ -176,6 +176,7 @@ func TestFurtherRounds(t *testing.T) {
 		"other arguments":   func(_ *fixture, c *guard.Call) { c.Params = raw(`{"arguments":{"to":"b"}}`) },
 		"another session":   func(_ *fixture, c *guard.Call) { c.Session.Key, c.Session.Parent = "t", "s" },
 		"another tool":      func(_ *fixture, c *guard.Call) { c.Name = "post" },
+		"another way there": func(_ *fixture, c *guard.Call) { c.Reached = "other" },
 		"another policy": func(f *fixture, _ *guard.Call) {
 			f.g.Swap(mustLoad(t, string(policy.DefaultSource())+"# changed\n"), policy.Enforce)
 		},

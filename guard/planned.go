@@ -67,7 +67,7 @@ func (p *Plans) names(r *request) bool {
 	}
 	for i := range a.steps {
 		s := &a.steps[i]
-		if a.used[i] < s.Calls && s.Server == r.Server && s.Name == r.Name && a.matches(s.Step, r) {
+		if a.used[i] < s.Calls && s.Server == r.Server && s.reached == r.Reached && s.Name == r.Name && a.matches(s.Step, r) {
 			return true
 		}
 	}

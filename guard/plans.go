@@ -60,6 +60,7 @@ type PlannedStep struct {
 	Kept bool         // it is a step of the plan before, with the calls that it has left
 	Was  *PlannedStep // the step of the plan before that has the same ID, and that it is not; nil if there is none
 
+	reached  string      // as in a Call
 	flow     string      // where its placeholders come from
 	identity string      // stands for the same step of any plan and under any policy
 	assumed  label.Label // of the session after it
@@ -189,7 +190,7 @@ func (p *Plans) step(ctx context.Context, s *plan.Step, call *Call, flow, by str
 	}
 	would := seen.verdict
 	out := PlannedStep{
-		Step: s, Server: r.Server, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
+		Step: s, Server: r.Server, reached: r.Reached, Name: r.Name, Contract: r.Effective, Assumed: r.assumed(), To: r.roles.Destinations,
 		Effect: would.Effect, Rule: would.Rule, Message: would.Message, Asks: would.asks, Calls: s.Times(),
 	}
 	if len(s.Placeholders()) > 0 {
@@ -240,7 +241,7 @@ func stepBinding(r *request, s *plan.Step, shown contract.Contract, flow, by str
 	if len(s.Placeholders()) > 0 {
 		kind = "placeholders"
 	}
-	return "plan:" + bind(kind, r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(rawjson.Canonical(s.Arguments)),
+	return "plan:" + bind(kind, r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, string(rawjson.Canonical(s.Arguments)),
 		shown.String(), r.Declared.String(), r.Trust.String(), string(r.Schema), string(r.Output), flow, by)
 }
 

@@ -77,9 +77,9 @@ type Later struct {
 	Strict   bool          // calls outside of the plan are blocked
 }
 
-// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server, method,
-// name, canonical arguments, effective contract, session label and alerts, policy and the rules that ask; for a result, to its
-// exact bytes too.
+// newQuestion gathers everything that an approver needs, and binds it: to principal, agent session, server and the way
+// to reach it, method, name, canonical arguments, effective contract, session label and alerts, policy and the rules
+// that ask; for a result, to its exact bytes too.
 func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	r, f := in.request, in.facts
 	canonical := r.canonical.text
@@ -116,7 +116,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.Origins = append(q.Origins, r.used()...)
 	}
 	q.Binding = bind(
-		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(canonical),
+		r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, string(canonical),
 		r.Effective.String(), seen(r, f.Session.Label), q.reasons(), d.by, f.Phase.String(), string(in.answer),
 		string(must(json.Marshal(q.Later.Pages))), alertIDs(in.alerts),
 	)
@@ -176,7 +176,7 @@ func grant(in decisionInput, by string) (to []overlay.Argument, binding string) 
 	carried := (in.found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
 	session := must(json.Marshal(in.facts.Session.Label))
 	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "),
-		r.Session.Principal, r.Session.Key, r.Server, r.Method, r.Name, string(where), r.Effective.String(), string(session), by,
+		r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, string(where), r.Effective.String(), string(session), by,
 		alertIDs(in.alerts))
 }
 

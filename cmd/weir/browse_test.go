@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	loginLink = regexp.MustCompile(`weir: console: (http://\S+)/login\?once=\S+`)
+	consoleAt = regexp.MustCompile(`(?m)^weir: console: (http://\S+); the link that signs you in is in (.+)$`)
 	formField = regexp.MustCompile(`name="form" value="([0-9a-f]+)"`)
 	foundAt   = regexp.MustCompile(`name="entry" value="([0-9]+)"><input type="hidden" name="number" value="([0-9]+)"`)
 	firstID   = regexp.MustCompile(`name="id" value="([A-Z2-7]+|[0-9a-f]{64})"`)
 )
 
-// browse is "browse LOG PATH… [choice=CHOICE] [accept] [except] [look]": it logs in at the console whose link is in the log, prints
+// browse is "browse LOG PATH… [choice=CHOICE] [accept] [except] [look]": it logs in at the console that the log names, prints
 // the pages, gives the first open question that answer, accepts the first difference of pins, excepts the first
 // finding that can be, and looks at the newest hidden value of the local session.
 func browse(ts *testscript.TestScript, _ bool, args []string) {
-	link := loginLink.FindStringSubmatch(ts.ReadFile(args[0]))
+	link := consoleAt.FindStringSubmatch(ts.ReadFile(args[0]))
 	if link == nil {
 		ts.Fatalf("no link in %s", args[0])
 	}
@@ -36,7 +36,7 @@ func browse(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		return resp.Status + "\n" + string(body)
 	}
-	read(client.Get(strings.TrimPrefix(link[0], "weir: console: ")))
+	read(client.Get(strings.TrimSpace(ts.ReadFile(link[2]))))
 	for _, arg := range args[1:] {
 		page := ""
 		if arg == "except" {

@@ -180,7 +180,7 @@ func TestOwnerKilledKeepsApprovals(t *testing.T) {
 	if !found || !h.kill() {
 		t.Fatalf("there is no request: %s", rest)
 	}
-	if status, out := h.run("", "approve", id); status != 0 {
+	if status, out := h.run("", "approve", "--yes", id); status != 0 {
 		t.Fatal(out)
 	}
 	if out := send(); out != "" {

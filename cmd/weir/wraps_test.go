@@ -304,7 +304,7 @@ func TestApprovalsStay(t *testing.T) {
 			if !asked {
 				break
 			}
-			if status, out := w.run("", "approve", id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })]); status != 0 {
+			if status, out := w.run("", "approve", "--yes", id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })]); status != 0 {
 				t.Fatalf("%s: status %d, %s", client, status, out)
 			}
 			if !one.call("read_file", `{"path":"a.txt"}`, "") {

@@ -7,6 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Fold returns a text as programs that take digits and dots of all scripts read it.
+func Fold(s string) string { return fold(s) }
+
 // fold returns a text as IDNA and readers with good will see it: in compatible forms (UAX 15), digits of all scripts as those of ASCII, the
 // four dots of IDNA as one (RFC 3490, 3.1), without invisible characters.
 func fold(s string) string {

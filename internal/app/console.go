@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/config"
@@ -13,6 +16,7 @@ import (
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/socket"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -53,7 +57,7 @@ func consoleLog(kept *state) (*sqlstore.DB, *ledger.Ledger, error) {
 	return db, l, nil
 }
 
-// ServeConsole serves the pages at an address of this machine until stop is called, and prints the login link.
+// ServeConsole serves the pages at an address of this machine until stop is called, and gives the user the login link.
 func ServeConsole(ctx context.Context, env *home.Env, view *ConsoleView, address string) (stop func() error, err error) {
 	address, open, ok := config.ParseListen(address)
 	if !ok || open {
@@ -69,16 +73,45 @@ func ServeConsole(ctx context.Context, env *home.Env, view *ConsoleView, address
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	forget, err := giveLink(env, listener.Addr(), c.LoginLink())
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	server := &http.Server{Handler: c.Handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	fmt.Fprintf(env.Stderr, "weir: console: %s\n", c.LoginLink())
 	return func() error {
-		err := server.Close()
+		err := errors.Join(forget(), server.Close())
 		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 			err = errors.Join(err, served)
 		}
 		return err
 	}, nil
+}
+
+// giveLink prints the link on a terminal. Elsewhere standard error is the log of a host, which its agent may read:
+// there the link is in a file of Weir's own, which no call may touch, until forget is called.
+func giveLink(env *home.Env, at net.Addr, link string) (forget func() error, err error) {
+	if home.IsTerminal(env.Stderr) {
+		fmt.Fprintf(env.Stderr, "weir: console: %s\n", link)
+		return func() error { return nil }, nil
+	}
+	dir, err := env.RunDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := socket.Private(dir); err != nil {
+		return nil, fmt.Errorf("keeping the login link of the console: %w", err)
+	}
+	_, port, _ := net.SplitHostPort(at.String())
+	name := filepath.Join(dir, "console-"+port)
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a console that was killed
+		return nil, fmt.Errorf("keeping the login link of the console: %w", err)
+	}
+	if err := os.WriteFile(name, []byte(link+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("keeping the login link of the console: %w", err)
+	}
+	fmt.Fprintf(env.Stderr, "weir: console: http://%s; the link that signs you in is in %s\n", at, name)
+	return func() error { return os.Remove(name) }, nil
 }

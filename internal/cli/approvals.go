@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -109,23 +110,27 @@ func printQuestions(env *home.Env, open []*approve.Pending, now time.Time) error
 }
 
 func newApprove(env *home.Env) *cobra.Command {
-	var session bool
+	var session, yes bool
 	var code string
-	cmd := newSay(env, func() approve.Reply {
+	cmd := newSay(env, func(p *approve.Pending) (approve.Reply, error) {
 		if session {
-			return approve.Reply{Answer: approve.Granted, Code: code}
+			return approve.Reply{Answer: approve.Granted, Code: code},
+				agreed(env, p, yes, "Allow the calls of this tool to the same destination, in this session?")
 		}
-		return approve.Reply{Answer: approve.Accepted, Code: code}
+		return approve.Reply{Answer: approve.Accepted, Code: code}, agreed(env, p, yes, "Allow it?")
 	})
 	cmd.Use = "approve ID"
 	cmd.Short = "Approve the call of a question, once"
-	cmd.Long = `Accept a question: the call that it is about may happen once, for exactly the arguments that were
-shown, as long as its session has seen nothing more. With --session, calls of that tool to the
-same destination may happen in that session too, for 12 hours; only where an overlay says which
-arguments are the destination. The start of an id will do. A request that is too long to be shown
-as a whole needs the --code that stands at the end of weir approvals ID.`
+	cmd.Long = `Show a question and, if you say yes, accept it: the call that it is about may happen once, for
+exactly the arguments that are shown, as long as its session has seen nothing more. With --session,
+calls of that tool to the same destination may happen in that session too, for 12 hours; only where
+an overlay says which arguments are the destination. The start of an id will do. A request that is
+too long to be shown as a whole needs the --code that stands at the end of weir approvals ID.
+Without a terminal, --yes is the yes of a script; a terminal is asked all the same, so that no
+command that was copied from an agent approves a call unseen.`
 	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session\n  weir approve K7Q2 --code H4TB"
 	cmd.Flags().StringVar(&code, "code", "", "the `CODE` at the end of the listing of a request that does not show everything")
+	cmd.Flags().BoolVar(&yes, "yes", false, "accept it without a terminal")
 	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
 	return cmd
 }
@@ -133,11 +138,11 @@ as a whole needs the --code that stands at the end of weir approvals ID.`
 func newDeny(env *home.Env) *cobra.Command {
 	var end bool
 	var why string
-	cmd := newSay(env, func() approve.Reply {
+	cmd := newSay(env, func(*approve.Pending) (approve.Reply, error) {
 		if end {
-			return approve.Reply{Answer: approve.Ended, Why: why}
+			return approve.Reply{Answer: approve.Ended, Why: why}, nil
 		}
-		return approve.Reply{Answer: approve.Declined}
+		return approve.Reply{Answer: approve.Declined}, nil
 	})
 	cmd.Use = "deny ID"
 	cmd.Short = "Deny the call of a question"
@@ -150,24 +155,28 @@ start of an id will do.`
 }
 
 // newSay returns a command that answers the question whose id begins with its argument, with the result of reply.
-func newSay(env *home.Env, reply func() approve.Reply) *cobra.Command {
+func newSay(env *home.Env, reply func(*approve.Pending) (approve.Reply, error)) *cobra.Command {
 	var a answerFlags
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return say(cmd.Context(), env, &a, args[0], reply()) },
+		RunE: func(cmd *cobra.Command, args []string) error { return say(cmd.Context(), env, &a, args[0], reply) },
 	}
 	a.add(cmd)
 	return cmd
 }
 
 // say answers the question whose id begins with a text.
-func say(ctx context.Context, env *home.Env, a *answerFlags, start string, r approve.Reply) error {
+func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply func(*approve.Pending) (approve.Reply, error)) error {
 	return withBook(ctx, env, a, func(book *approve.Book) error {
 		open, err := book.List(ctx, a.principal)
 		if err != nil {
 			return err
 		}
 		p, err := oneOf(open, start)
+		if err != nil {
+			return err
+		}
+		r, err := reply(p)
 		if err != nil {
 			return err
 		}
@@ -185,6 +194,17 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, r app
 		_, err = fmt.Fprintf(env.Stdout, "%s: %s\n", r.ID, r.Answer)
 		return err
 	})
+}
+
+// agreed shows a question, and returns an error unless a person at a terminal, or without one yes, accepts it.
+func agreed(env *home.Env, p *approve.Pending, yes bool, ask string) error {
+	shown := *env
+	shown.Stdout = env.Stderr
+	if err := printQuestions(&shown, []*approve.Pending{p}, time.Now()); err != nil {
+		return err
+	}
+	in, isFile := env.Stdin.(*os.File)
+	return attended(env, yes && !(isFile && home.IsTerminal(in)), "approve a request", ask)
 }
 
 // oneOf returns the question whose id begins with a text.

@@ -20,7 +20,8 @@ func newConsole(env *home.Env) *cobra.Command {
 		Short: "Serve web pages that show agent sessions",
 		Long: `Serve web pages on this machine: agent sessions with their labels, the sources and destinations of
 their data, the questions that wait for an answer, and the events of the log. A link is printed
-that logs one browser in, once. Until interrupted.
+that logs one browser in, once; without a terminal, the name of a file that has it. Until
+interrupted.
 
 weir run --console and weir wrap --console, and console in weir.yaml, serve the same pages, with
 their policy.`,

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/weir-mcp/weir/internal/home"
 )
 
 const (
@@ -32,6 +34,9 @@ func newAsyncStderr(w io.Writer) *asyncStderr {
 	go s.drain()
 	return s
 }
+
+// IsTerminal is for [home.IsTerminal].
+func (s *asyncStderr) IsTerminal() bool { return home.IsTerminal(s.w) }
 
 // Write takes p whole or not at all. It reports no error.
 func (s *asyncStderr) Write(p []byte) (int, error) {

@@ -98,7 +98,7 @@ func (g *gate) signedIn(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(g.cookieName())
 		if err != nil || !g.isLogin(cookie.Value) {
-			g.refuse(w, http.StatusUnauthorized, "Not signed in. Open the link that weir has printed.")
+			g.refuse(w, http.StatusUnauthorized, "Not signed in. Open the link that weir has printed, or the one in the file that its log names.")
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -83,7 +83,7 @@ func (c *Confirmed) load() ([]Folder, error) {
 
 // Look returns a folder as it is now, with the remotes it is a clone of, for the user to confirm.
 func Look(path string, now time.Time) (Folder, error) {
-	e := follow(path, "")
+	e := follow(path)
 	if e.node.kind != folder {
 		return Folder{}, fmt.Errorf("%s is no folder", path)
 	}
@@ -101,7 +101,7 @@ func (c *Confirmed) Add(f Folder) error {
 
 // Remove takes a folder out, and reports whether it was there.
 func (c *Confirmed) Remove(path string) (removed bool, err error) {
-	end := follow(path, "").path
+	end := follow(path).path
 	err = c.change(func(all []Folder) []Folder {
 		left := without(without(all, end), filepath.Clean(path))
 		removed = len(left) < len(all)

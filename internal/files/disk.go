@@ -4,7 +4,12 @@ import "sync"
 
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and made anew for each call, since files change.
-type disk struct{ seen map[string]entry }
+type disk struct {
+	seen map[string]entry
+
+	device    uint64 // the last one that was asked about
+	processes bool   // it is the file system of processes
+}
 
 // An entry is the outcome of one look at a name, its last link not followed.
 type entry struct {
@@ -27,6 +32,7 @@ func newDisk(earlier *sync.Pool) *disk {
 func (d *disk) release(earlier *sync.Pool) {
 	if len(d.seen) <= 4*usualNames {
 		clear(d.seen)
+		d.device, d.processes = 0, false
 		earlier.Put(d)
 	}
 }
@@ -41,6 +47,14 @@ func (d *disk) lstat(path string) (node, error) {
 		d.seen[path] = e
 	}
 	return e.node, e.err
+}
+
+// isProc reports whether a file is a folder in a file system of processes.
+func (d *disk) isProc(path string, n *node) bool {
+	if n.kind == folder && n.device() != d.device {
+		d.device, d.processes = n.device(), isProc(path)
+	}
+	return n.kind == folder && d.processes
 }
 
 // stat returns the file that a path leads to; none if nothing is there.

@@ -17,22 +17,25 @@ type end struct {
 	path   string
 	node   node // none if nothing is there
 	unsure bool // it may be another file
+
+	blind   bool   // it may be any file: only the process that opens it finds out which
+	process string // in whose folder of /proc it is, by its number, "self" and the like; "" if in none
 }
 
 // follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
-// through ".." where links have led it to. The working directory is that of the process whose /proc/self it may name.
-func follow(path, dir string) end { return new(disk).follow(path, dir) }
+// through ".." where links have led it to. In /proc, whose links lead each process elsewhere, it ends.
+func follow(path string) end { return new(disk).follow(path) }
 
-func (d *disk) follow(path, dir string) end {
+func (d *disk) follow(path string) end {
 	if e, ok := d.plainly(path); ok {
 		return e
 	}
-	return d.walk(path, dir)
+	return d.walk(path)
 }
 
 // walk is follow for a path of any form.
-func (d *disk) walk(path, dir string) end {
-	w := walk{disk: d, dir: dir}
+func (d *disk) walk(path string) end {
+	w := walk{disk: d}
 	w.begin(path)
 	for len(w.rest) > 0 && w.links <= maxLinks {
 		name := w.rest[0]
@@ -49,7 +52,7 @@ func (d *disk) walk(path, dir string) end {
 		w.unsure = true
 		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
 	}
-	e := end{path: w.at, unsure: w.unsure}
+	e := end{path: w.at, unsure: w.unsure, blind: w.blind, process: w.process}
 	if n, err := d.lstat(w.at); err == nil {
 		e.node = n
 		e.unsure = e.unsure || n.kind == regular && n.linked
@@ -59,7 +62,7 @@ func (d *disk) walk(path, dir string) end {
 
 // plainly is follow for a path without links. It reports whether the path is one, and looks at the same names.
 func (d *disk) plainly(path string) (e end, ok bool) {
-	if sep != "/" || len(path) < 2 || path[0] != '/' || filepath.Clean(path) != path || strings.HasPrefix(path, "/proc") {
+	if sep != "/" || len(path) < 2 || path[0] != '/' || filepath.Clean(path) != path || strings.HasPrefix(path, "/proc") || strings.HasPrefix(path, "/dev/fd") {
 		return e, false
 	}
 	var err error
@@ -69,7 +72,7 @@ func (d *disk) plainly(path string) (e end, ok bool) {
 		}
 		e.path = path[:i]
 		e.node, err = d.lstat(e.path)
-		if err != nil && !isMissing(err) || e.node.kind == link || e.node.kind == irregular {
+		if err != nil && !isMissing(err) || e.node.kind == link || e.node.kind == irregular || d.isProc(e.path, &e.node) {
 			return e, false
 		}
 	}
@@ -85,11 +88,13 @@ func isMissing(err error) bool {
 // A walk is on its way through a path.
 type walk struct {
 	disk   *disk
-	dir    string
 	at     string
 	rest   []string
 	links  int
 	unsure bool
+
+	blind   bool // as in an end
+	process string
 }
 
 func (w *walk) begin(path string) {
@@ -102,8 +107,12 @@ func isSeparator(r rune) bool { return r < 128 && os.IsPathSeparator(uint8(r)) }
 
 func (w *walk) step(name string) {
 	next := strings.TrimSuffix(w.at, sep) + sep + name
-	if w.at == "/proc" && (name == "self" || name == "thread-self") {
-		w.self()
+	switch next {
+	case "/proc":
+		w.proc(next)
+		return
+	case "/dev/fd":
+		w.descriptors()
 		return
 	}
 	n, err := w.disk.lstat(next)
@@ -112,6 +121,8 @@ func (w *walk) step(name string) {
 		w.at = next
 	case err != nil:
 		w.at, w.unsure = next, true
+	case w.disk.isProc(next, &n):
+		w.proc(next)
 	case n.kind != link:
 		w.unsure = w.unsure || n.kind == irregular
 		w.at = next
@@ -126,21 +137,5 @@ func (w *walk) step(name string) {
 		default:
 			w.rest = append(strings.FieldsFunc(to, isSeparator), w.rest...)
 		}
-	}
-}
-
-// self goes on in the folder that /proc has of the process that looks, which is the server and not Weir.
-func (w *walk) self() {
-	next := ""
-	if len(w.rest) > 0 {
-		next, w.rest = w.rest[0], w.rest[1:]
-	}
-	switch {
-	case next == "root":
-		w.at = sep
-	case next == "cwd" && w.dir != "":
-		w.begin(w.dir)
-	default:
-		w.at, w.rest, w.unsure = filepath.Join(append([]string{"/proc/self", next}, w.rest...)...), nil, true
 	}
 }

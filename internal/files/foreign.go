@@ -88,7 +88,7 @@ func (g *Ground) foreign(path string) string {
 
 // Cloned says of which remotes a file that was found lies in a clone that no person has confirmed; "" if in none.
 func (g *Ground) Cloned(path string) string {
-	for at := follow(path, "").path; ; {
+	for at := follow(path).path; ; {
 		root, ok := repositoryOf(at)
 		if !ok {
 			return ""
@@ -126,7 +126,7 @@ func (g *Ground) Unconfirmed(server string) map[string]string {
 	s := g.servers[server]
 	for _, base := range s.bases {
 		for _, host := range s.hosts(base) {
-			path := follow(host, "").path
+			path := follow(host).path
 			if reason := g.foreign(path); reason != "" {
 				why[filepath.Clean(path)] = reason
 			}
@@ -136,7 +136,7 @@ func (g *Ground) Unconfirmed(server string) map[string]string {
 }
 
 // Status says why a folder is not the user's own; "" if it is.
-func (g *Ground) Status(path string) string { return g.foreign(follow(path, "").path) }
+func (g *Ground) Status(path string) string { return g.foreign(follow(path).path) }
 
 // Declared returns the folders that the operator declares, with links followed.
 func (g *Ground) Declared() []string { return g.folders }

@@ -25,10 +25,11 @@ type Options struct {
 // A Ground is the knowledge of this machine's files. It is immutable, apart from the disk, and safe for concurrent use.
 type Ground struct {
 	places
-	opts    Options
-	owns    []ownName // of the options
-	folders []string  // declared, with links followed
-	disks   sync.Pool // of earlier calls, emptied
+	endpoints []endpoint
+	opts      Options
+	owns      []ownName // of the options
+	folders   []string  // declared, with links followed
+	disks     sync.Pool // of earlier calls, emptied
 
 	mu   sync.Mutex
 	told map[string]bool // folders that Strange was told of, up to maxTold
@@ -36,12 +37,12 @@ type Ground struct {
 
 // New returns a ground.
 func New(opts Options) *Ground {
-	g := &Ground{places: newPlaces(opts), opts: opts, told: map[string]bool{}}
+	g := &Ground{places: newPlaces(opts), opts: opts, endpoints: endpoints(opts.Addresses), told: map[string]bool{}}
 	for _, name := range opts.Own {
 		g.owns = append(g.owns, newOwnName(name))
 	}
 	for _, f := range opts.Folders {
-		g.folders = append(g.folders, follow(f, "").path)
+		g.folders = append(g.folders, follow(f).path)
 	}
 	return g
 }

@@ -19,6 +19,9 @@ func (n *node) same(other *node) bool {
 	return n.kind != none && other.kind != none && os.SameFile(n.info, other.info)
 }
 
+// device returns the file system of a file, which this system does not tell.
+func (n *node) device() uint64 { return 0 }
+
 // look returns the file at a path, with its last link followed or not.
 func look(path string, follow bool) (node, error) {
 	ask := os.Lstat

@@ -20,6 +20,9 @@ func (n *node) same(other *node) bool {
 	return n.kind != none && other.kind != none && n.dev == other.dev && n.ino == other.ino
 }
 
+// device returns the file system of a file.
+func (n *node) device() uint64 { return n.dev }
+
 // look returns the file at a path, with its last link followed or not. Its errors are those of [os.Lstat] to
 // [errors.Is].
 func look(path string, follow bool) (node, error) {

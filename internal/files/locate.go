@@ -29,7 +29,7 @@ func newPlaces(opts Options) places {
 
 // Locate returns the files that a path, or a file URI, may mean to a server: for each folder that it may be relative
 // to, the file that the system opens. A server may resolve ".." in the text before it asks the system, so both ways are
-// followed.
+// followed. Of a path that may be any file nothing is known.
 func (p *places) Locate(server, path string) (at guard.Place) {
 	s := p.servers[server]
 	if len(path) > maxPath || strings.ContainsAny(path, "\x00") {
@@ -38,20 +38,16 @@ func (p *places) Locate(server, path string) (at guard.Place) {
 	for _, abs := range p.absolutes(ofURI(path), s) {
 		for _, host := range s.hosts(abs) {
 			for _, way := range appendNew(nil, host, filepath.Clean(host)) {
-				e := follow(way, first(s.bases))
+				e := follow(way)
+				if e.blind {
+					return guard.Place{Unsure: true}
+				}
 				at.Names = appendNew(at.Names, e.path)
 				at.Unsure = at.Unsure || e.unsure || !s.here && e.path != filepath.Clean(way)
 			}
 		}
 	}
 	return at
-}
-
-func first(all []string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return all[0]
 }
 
 // absolutes returns the absolute paths that a text can stand for, in the server's names.

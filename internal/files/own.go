@@ -1,13 +1,14 @@
 package files
 
 import (
-	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
@@ -62,7 +63,7 @@ func (c *check) owned() []owned {
 	}
 	c.own = make([]owned, len(c.owns))
 	for i := range c.owns {
-		path := c.disk.follow(c.owns[i].name, "").path
+		path := c.disk.follow(c.owns[i].name).path
 		c.own[i] = owned{&c.owns[i], path, c.disk.stat(path), c.disk.stat(filepath.Dir(path))}
 	}
 	return c.own
@@ -79,7 +80,7 @@ func (c *check) text(a guard.Text) string {
 			return why
 		}
 	}
-	if why := c.address(text); why != "" {
+	if why := c.address(a); why != "" {
 		return why
 	}
 	if isCommand(a.Path) || !a.Content && !a.Name {
@@ -105,7 +106,7 @@ func (c *check) path(text string, around bool) string {
 		for _, abs := range c.absolutes(spelling, c.site) {
 			for _, host := range appendNew(c.site.hosts(abs), hostName(abs)...) {
 				for _, way := range appendNew(nil, host, filepath.Clean(host)) {
-					if why := c.leads(c.disk.follow(way, first(c.site.bases)), around); why != "" {
+					if why := c.leads(c.disk.follow(way), around); why != "" {
 						return why
 					}
 				}
@@ -125,11 +126,11 @@ func hostName(path string) []string {
 
 // leads says which of Weir's own files an end is or is in, or is around if the call takes folders away.
 func (c *check) leads(e end, takes bool) string {
-	if pid, ok := strings.CutPrefix(e.path, "/proc/"); ok {
-		pid, _, _ = strings.Cut(pid, sep)
-		if n, err := strconv.Atoi(pid); err == nil && slices.Contains(c.opts.Processes, n) {
-			return "weir's own process"
-		}
+	if n, err := strconv.Atoi(e.process); err == nil && c.isWeir(n) {
+		return "weir's own process"
+	}
+	if e.blind {
+		return "a file that may be weir's own, since " + e.path + " leads each process elsewhere"
 	}
 	around, own := c.disk.nodes(parents(e.path)), c.owned()
 	for i := range own {
@@ -196,49 +197,13 @@ func (c *check) isFolder(text string) bool {
 	return false
 }
 
-// address says whether a text names an address where Weir serves.
-func (c *check) address(text string) string {
-	for _, addr := range c.opts.Addresses {
-		port := addr[strings.LastIndexByte(addr, ':')+1:]
-		for rest := text; port != "" && port != "0"; {
-			i := strings.Index(rest, ":"+port)
-			if i < 0 {
-				break
-			}
-			before := rest[:i]
-			rest = rest[i+1+len(port):]
-			if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-				continue
-			}
-			start := strings.LastIndexFunc(before, func(r rune) bool { return !strings.ContainsRune("[]:.-%", r) && !isAlnum(r) })
-			host := before[start+1:]
-			if isThisMachine(host) || host == addr[:max(0, strings.LastIndexByte(addr, ':'))] {
-				return "weir itself at " + addr
-			}
-		}
-	}
-	return ""
-}
-
-func isAlnum(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// isThisMachine reports whether a host is, or is a number that may be, an address of this machine.
-func isThisMachine(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
-		strings.HasPrefix(host, "[") || strings.HasPrefix(host, "0") || host == "2130706433"
-}
-
 // wordEnds ends words at the signs of shells.
 var wordEnds = strings.NewReplacer(`"`, " ", `'`, " ", ";", " ", ",", " ", "(", " ", ")", " ", "`", " ")
 
 // hits reports whether a command that ends processes names Weir's, or all of them.
 func (c *check) hits(text string) bool {
 	for _, word := range strings.Fields(wordEnds.Replace(text)) {
-		n, err := strconv.Atoi(word)
-		if err == nil && (slices.Contains(c.opts.Processes, max(n, -n)) || n == -1 && word == "-1") {
+		if word == "-1" || slices.ContainsFunc(numbers(word), c.isWeir) {
 			return true
 		}
 		if name := strings.TrimSuffix(strings.ToLower(filepath.Base(word)), ".exe"); name == "weir" || name == "^weir" || name == "^weir$" || name == "weir$" {
@@ -258,18 +223,52 @@ type check struct {
 	own   []owned
 
 	looked map[string]bool // texts that are not paths of Weir's own
+	hosts  []string        // the names of this machine; nil: not asked yet
 }
 
-// process says whether a value is the number of Weir's own process.
+// process says whether a value is the number of a process of Weir, or of a thread or a group of one.
 func (c *check) process(a guard.Text, text string) string {
-	n, err := strconv.Atoi(text)
-	if err != nil || !slices.Contains(c.opts.Processes, max(n, -n)) {
+	all := numbers(text)
+	if len(all) == 0 {
 		return ""
 	}
 	for _, word := range append(speech.NameWords(a.Path), speech.NameWords(c.touch.Name)...) {
-		if strings.Contains(word, "pid") || strings.HasPrefix(word, "process") || slices.Contains(signals, word) {
-			return fmt.Sprintf("weir's own process %d", n)
+		if !strings.Contains(word, "pid") && !strings.HasPrefix(word, "process") && !strings.HasPrefix(word, "thread") && !slices.Contains(signals, word) {
+			continue
 		}
+		if slices.ContainsFunc(all, c.isWeir) {
+			return "weir's own process " + text
+		}
+		return ""
 	}
 	return ""
+}
+
+// numbers returns the whole numbers that programs may read a text as.
+func numbers(text string) (all []int) {
+	if len(text) > maxNumber {
+		return nil
+	}
+	text = address.Fold(text)
+	for _, base := range []int{10, 0} {
+		if n, err := strconv.ParseInt(text, base, 0); err == nil {
+			all = append(all, int(n))
+		}
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(f) < math.MaxInt32 {
+		all = append(all, int(f))
+	}
+	return all
+}
+
+// maxNumber is how long the number of a process may be written, in bytes.
+const maxNumber = 64
+
+// isWeir reports whether a number is that of a process of Weir: of this one, of another that runs the same program, of
+// a thread of either, or, with a minus, of the group of this one.
+func (c *check) isWeir(n int) bool {
+	if n < 0 {
+		return c.isWeir(-n) || slices.ContainsFunc(c.opts.Processes, func(own int) bool { return groupOf(own) == -n })
+	}
+	return slices.Contains(c.opts.Processes, n) || n > 0 && (slices.Contains(c.opts.Processes, leader(n)) || runsWeir(n))
 }

@@ -106,6 +106,38 @@ func TestOwnByPath(t *testing.T) {
 	}
 }
 
+// TestOwnByAddress spells the address where Weir serves as programs read it, and others.
+func TestOwnByAddress(t *testing.T) {
+	w := newWorld(t)
+	for text, own := range map[string]bool{
+		"http://127.0.0.1:7777/": true, "http://127.0.0.1:07777/": true, "http://127.0.0.1:０7777/": true, "http://①②⑦.0.0.1:7777/": true,
+		"http://127。0。0。1:7777/": true, "http://127．0．0．1：7777/": true, "http://ⓛocalhost:7777": true, "http://LOCALHOST.:7777/": true,
+		"http://0x7f.1:7777/": true, "http://0177.0.0.1:7777/": true, "http://127.1:7777/": true, "http://017700000001:7777/": true,
+		"http://0:7777/": true, "http://[::ffff:127.0.0.1]:7777/": true, "http://[::1%25lo]:7777/": true, "http://a@127.0.0.1:7777/": true,
+		"http://%31%32%37.0.0.1:7777/": true, "http://127.0.0.1:77\n77/": true, "ht\ttp://127.0.0.1:\t7777/": true, `http:\\127.0.0.1:7777\x`: true,
+		"http:127.0.0.1:7777/": true, "//127.0.0.1:7777": true, ":7777": true, "x.localhost:7777": true, "http://host.docker.internal:7777/": true,
+		"http://localhost.localdomain:7777/": true, "http://127.000.000.001:7777": true, "http://0127.0.0.1:7777/": true, "http://ip6-localhost:7777/": true,
+		"nc 127.0.0.1 7777": true, "connect(('127.0.0.1', 7777))": true, "cat < /dev/tcp/127.0.0.1/7777": true, "curl --x=127.0.0.1:7777": true,
+		"http://127.0.0.1:77770/": false, "http://127.0.0.1:17777/": false, "http://127.0.0.1:3000/": false, "http://10.0.0.1:7777/": false,
+		"http://example.com:7777/": false, "http://127.0.0.1.example.com:7777/": false, "echo 7777": false, "127.0.0.1 and then 7777": false,
+		"http://bücher.example:7777/": false, "sleep 7777": false, "a[0:7777]": false, "a[1]:7777": false, "b@[::1]:7777": true, "http:[0::1]:7777": true, "7777": false, "1.7777": false,
+	} {
+		got := w.ground.Own(guard.Touch{Server: "fs", Name: "fetch", Texts: []guard.Text{{Path: "url", Text: text}}})
+		if (got != "") != own {
+			t.Errorf("%q: %q, want own: %v", text, got, own)
+		}
+	}
+	for _, c := range []struct {
+		host, port string
+		own        bool
+	}{{"127.0.0.1", "7777", true}, {"localhost", "07777", true}, {"LocalHost", "7777.0", true}, {"example.com", "7777", false}, {"127.0.0.1", "3000", false}} {
+		got := w.ground.Own(guard.Touch{Server: "fs", Name: "connect", Texts: []guard.Text{{Path: "host", Text: c.host}, {Path: "port", Text: c.port}}})
+		if (got != "") != c.own {
+			t.Errorf("%s, %s: %q, want own: %v", c.host, c.port, got, c.own)
+		}
+	}
+}
+
 // TestOwnByCommand gives shells, databases and interpreters one command each.
 func TestOwnByCommand(t *testing.T) {
 	w := newWorld(t)

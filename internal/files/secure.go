@@ -26,7 +26,7 @@ func (e *Insecure) Error() string { return e.Path + ": " + e.Why }
 // container it reads those of the user who runs it.
 func Secure(path string) error {
 	seen := map[string]bool{}
-	for _, way := range [][]string{parents(follow(path, "").path), parents(filepath.Clean(path))} {
+	for _, way := range [][]string{parents(follow(path).path), parents(filepath.Clean(path))} {
 		for _, p := range way {
 			if seen[p] {
 				continue

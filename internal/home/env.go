@@ -61,12 +61,19 @@ func (e *Env) Person() string {
 	return fmt.Sprint("uid ", os.Getuid())
 }
 
-// IsTerminal reports whether w is a terminal.
+// IsTerminal reports whether w is a terminal, or says that it writes to one.
 func IsTerminal(w io.Writer) bool {
+	if to, ok := w.(interface{ IsTerminal() bool }); ok {
+		return to.IsTerminal()
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

@@ -95,7 +95,7 @@ var table = []row{
 	{"internal/report", "internal/plain", "", world, "findings to text, JSON and SARIF"},
 	{"internal/pins", "internal/rawjson", "github.com/rogpeppe/go-internal/lockedfile", "net net/http os/exec",
 		"what tools looked like when they were accepted; knows files, not servers"},
-	{"internal/files", "guard internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
+	{"internal/files", "guard internal/address internal/speech", "", "net net/http os/exec", "what paths mean on this machine, for the guard, which touches none; writes only what a person confirmed"},
 	{"internal/inputschema", "internal/rawjson", "github.com/google/jsonschema-go", world, "arguments against input schemas; decides nothing, fetches nothing"},
 	{"internal/resolution", "annotation guard internal/rawjson internal/rpc", "", world, "asks for the contract of one call before it is decided; who carries the question is the caller's business"},
 	{"internal/gateway/catalog", "annotation contract overlay detect guard guard/trace internal/pins internal/rawjson", "", world, "an immutable snapshot of what is on offer; guard says which tools agents are told of"},
@@ -178,7 +178,7 @@ var table = []row{
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore vault internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +
 		"internal/gateway internal/gateway/agentsession internal/gateway/approve internal/gateway/backend internal/gateway/catalog internal/home internal/hosts internal/install internal/ledger internal/lint internal/metrics internal/notify internal/pins internal/plain internal/program internal/publish internal/quarantine internal/sanitize " +
-		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
+		"internal/interceptors internal/rawjson internal/remedy internal/rpc internal/setup internal/socket internal/status internal/signin internal/streamable internal/watch internal/hook internal/owner internal/attach internal/upstream overlay", "", "",
 		"the running thing: state, gateway, reload, console; knows no flags"},
 	{"internal/cli", "*", sdk + " " + cobra + " " + yaml + " github.com/rogpeppe/go-internal/diff", "", "one file a subcommand: flags, a call, text; the only floor that knows everything"},
 	{"internal/house", "", "", world, "rules about the tree"},

@@ -237,7 +237,7 @@ func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
 	r := &route{set: set, link: l, call: &guard.Call{
-		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: l.Name(), Trust: l.Trust(),
+		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: l.Name(), Reached: l.Reached(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
 		Effective: contract.Pessimistic(), Context: from.shown, Tools: set.Tools(),
 	}}
