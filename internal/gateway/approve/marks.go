@@ -50,7 +50,7 @@ func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
 }
 
 func isStanding(binding string) bool {
-	prefixes := []string{grantPrefix, planPrefix, endPrefix, beginPrefix, pastPrefix, exceptionPrefix}
+	prefixes := []string{grantPrefix, planPrefix, endPrefix, beginPrefix, pastPrefix, exceptionPrefix, conductPrefix}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 
