@@ -341,6 +341,11 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
+	var outside []annotation.Defect
+	for _, member := range r.Declared.Bounds(in.claim.Stated) { // of an error there is none
+		outside = append(outside, annotation.Defect{Where: resultAnnotations + member, Reason: "the result is outside of what the tool declares"})
+	}
+	defects = append(defects, outside...)
 	vouched, unread := g.annotator.words.Vouched(ctx, in.claim)
 	defects = append(defects, unread...)
 	lasting, written, err := g.resources.read(ctx, r)
@@ -352,5 +357,11 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	for _, l := range []label.Label{vouched, lasting, withoutAlerts(r.actor()), in.search.label, in.kept} {
 		in.label = label.Join(in.label, l)
 	}
-	return g.evidence.defects(ctx, &r.Call, defects)
+	if err = g.evidence.defects(ctx, &r.Call, defects); err != nil || g.breaches.told == nil {
+		return err
+	}
+	if err = g.breaches.outside(ctx, &r.Call, outside); err != nil {
+		return err
+	}
+	return g.lacking(ctx, in)
 }

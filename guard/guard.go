@@ -53,6 +53,7 @@ type Options struct {
 	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
+	Breach Breach                     // nil: breaches of contract are recorded, and have no consequence
 }
 
 // A Guard decides. Make one with [New].
@@ -66,6 +67,7 @@ type Guard struct {
 	resources resourceLabels
 	annotator annotator
 	usual     *usual
+	breaches  *breaches
 }
 
 // New returns a guard.
@@ -84,7 +86,7 @@ func New(opts Options) (*Guard, error) {
 		opts.Memory = NewMemory(MemoryOptions{Now: opts.Now})
 	}
 	tracer := trace.New(trace.Options{Domains: opts.Domains, Me: opts.Me, Readers: readers, Memory: opts.Memory.traces})
-	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual()}
+	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual(), breaches: newBreaches(opts.Breach)}
 	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
