@@ -363,5 +363,5 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	if err = g.breaches.outside(ctx, &r.Call, outside); err != nil {
 		return err
 	}
-	return g.lacking(ctx, in)
+	return g.breaches.lacking(ctx, &g.evidence, in)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A Breach is told of a breach of contract of the call's server: an answer or a resolution outside of the declaration of
-// its tool, or an answer without the annotations that all before it had. Breaches of one tool on one occasion, such as
-// an agent session, are one. The event of the defect is recorded; after an error the answer is withheld.
+// A Breach is told of a breach of contract of the call's server: an answer or a resolution outside of the declaration
+// of its tool, or an answer without the annotations that all before it had. Breaches of one tool on one occasion, such
+// as an agent session, are one. The event of the defect is recorded; after an error the answer is withheld.
 type Breach func(ctx context.Context, c *Call, occasion string, d annotation.Defect) error
 
 // Bounds of the memory of annotations.
@@ -41,8 +41,8 @@ func newBreaches(told Breach) *breaches {
 	return &breaches{told: told, by: bounded.NewMap[string, int](maxAnnotated)}
 }
 
-// outside tells that an answer or a resolution is outside of the tool's declaration. To report malicious content costs a
-// server nothing: others may have written it.
+// outside tells that an answer or a resolution is outside of the tool's declaration. To report malicious content costs
+// a server nothing: others may have written it.
 func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect) error {
 	all = slices.DeleteFunc(all, func(d annotation.Defect) bool { return d.Where == resultAnnotations+maliciousHint })
 	if b.told == nil || len(all) == 0 {
@@ -89,14 +89,14 @@ func isWhole(result []byte) bool {
 
 // lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it. It
 // counts once for the tool.
-func (g *Guard) lacking(ctx context.Context, in *result) error {
+func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
 	c := &in.request.Call
-	d := g.breaches.bare(in.request, in.answer, &in.claim)
+	d := b.bare(in.request, in.answer, &in.claim)
 	if d == nil {
 		return nil
 	}
-	if err := g.evidence.defect(ctx, c, *d); err != nil {
+	if err := v.defect(ctx, c, *d); err != nil {
 		return err
 	}
-	return g.breaches.told(ctx, c, "annotations of results", *d)
+	return b.told(ctx, c, "annotations of results", *d)
 }

@@ -82,7 +82,9 @@ func TestOccasions(t *testing.T) {
 // TestUncountedBreachesAreNoResults withholds the answer whose breach cannot be counted.
 func TestUncountedBreachesAreNoResults(t *testing.T) {
 	f := newFixture(t, func(o *guard.Options) {
-		o.Breach = func(context.Context, *guard.Call, string, annotation.Defect) error { return errors.New("the disk is gone") }
+		o.Breach = func(context.Context, *guard.Call, string, annotation.Defect) error {
+			return errors.New("the disk is gone")
+		}
 	})
 	c := call("tool", readSalaries, `{}`)
 	if o := f.run(t, c, outside); o.Allowed() || o.Err == nil {

@@ -136,8 +136,8 @@ trust with the reason. Without a terminal it needs --yes.`,
 	return cmd
 }
 
-// standingsOf returns the standings of the named server, of which there are several if entries of different programs have
-// its name.
+// standingsOf returns the standings of the named server, of which there are several if entries of different programs
+// have its name.
 func standingsOf(all []approve.Standing, server string) (of []approve.Standing) {
 	for _, s := range all {
 		if slices.Contains(s.Servers, server) {

@@ -99,8 +99,8 @@ func (n *Notifier) Asked(book Answers, p *approve.Pending) {
 // Tells reports whether there is anybody to tell.
 func (n *Notifier) Tells() bool { return n.hook != nil || n.desktop != nil }
 
-// Record implements [record.Recorder]: it tells of events that are findings, and of servers that lose trust. It does not
-// wait, and never fails.
+// Record implements [record.Recorder]: it tells of events that are findings, and of servers that lose trust. It does
+// not wait, and never fails.
 func (n *Notifier) Record(_ context.Context, e *record.Event) error {
 	switch {
 	case isFinding(e):

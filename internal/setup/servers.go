@@ -62,9 +62,9 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 	return out
 }
 
-// place returns a text that no other entry of a configuration file has, so that what is kept of a server goes on with it
+// placeOf returns a text that no other entry of a configuration file has, so that breaches of a server go on with it
 // when its command is changed; "" for one that is in no file, such as that of weir wrap.
-func (s *Setup) place(name string) string {
+func placeOf(s *Setup, name string) string {
 	if !slices.Contains(s.Files, s.Path) {
 		return ""
 	}

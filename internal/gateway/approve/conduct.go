@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	conductPrefix = "conduct:"
-	conductOf     = "weir:conduct" // the principal of their rows
+	conductOf = "weir:conduct" // the principal of their rows
 
 	conductLife = 100 * 365 * 24 * time.Hour
 
@@ -72,7 +71,8 @@ type Breach struct {
 // NewBreach returns a breach of a server's tool. Breaches of the same tool on the same occasion, such as an agent
 // session, are one.
 func NewBreach(s *Served, tool, occasion, where, why string) Breach {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, tool, occasion)) // rows outlive sessions, and keep no key of one
+	// A digest, since rows outlive sessions and are to keep no key of one.
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, tool, occasion))
 	return Breach{
 		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(where), Why: cut(why),
 		At: time.Now().UTC(),
@@ -93,7 +93,8 @@ type conductRow struct {
 }
 
 // A Conduct keeps the breaches of contract of trusted servers, beside the approval requests: the log proves their rows
-// too, and all processes that share the store see them. What counts only grows, until a person restores the server.
+// too, and all processes that share the store see them. Breaches are only added, until a person restores
+// the server.
 type Conduct struct {
 	store  store.Approvals
 	record record.Recorder
@@ -275,8 +276,8 @@ func related(all []Breach) (one, others []Breach) {
 	return one, others
 }
 
-// standing returns the standing of a server by its breaches: the worst of its entries, each of which counts those that it
-// shares a binding with.
+// standing returns the standing of a server by its breaches: the worst of its entries, each of which counts those that
+// it shares a binding with.
 func standing(breaches []Breach) Standing {
 	s, least := Standing{Breaches: breaches}, contract.Trusted
 	for i := range breaches {

@@ -15,13 +15,13 @@ import (
 	"github.com/weir-mcp/weir/store"
 )
 
-// TestTrustOnlyFalls breaks contracts of servers that share names, programs and places, in any order, and has a person restore
-// some. The trust in a server is that of a model: it falls by breaches of entries that it shares a program or a place with, by no
-// others, and rises by the word of a person alone.
+// TestTrustOnlyFalls breaks contracts of servers that share names, programs and places, in any order. The trust in a
+// server falls by breaches of entries that it shares a program or a place with, by no others, and rises by the word of
+// a person alone.
 func TestTrustOnlyFalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := approve.NewConduct(store.NewMemory(nil), record.Discard())
-		word := func(what string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, what) }
+		word := func(of string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, of) }
 		var all []*approve.Served
 		for range 4 {
 			all = append(all, &approve.Served{Name: word("name") + "s", Reached: word("reached"), Place: word("place"), Trust: contract.Trusted})

@@ -28,6 +28,9 @@ const (
 	beginPrefix = "begin:" // of an agent session that a person has begun in place of another
 	pastPrefix  = "past:"  // of that other
 
+	exceptionPrefix = "exception:" // of detection
+	conductPrefix   = "conduct:"   // of a server
+
 	grantLife = 12 * time.Hour
 	endLife   = 30 * 24 * time.Hour
 	beginLife = 100 * 365 * 24 * time.Hour

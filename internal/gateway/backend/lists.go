@@ -150,7 +150,7 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 		return nil, fmt.Errorf("%s: %w", kind.Method, err)
 	}
 	s.mu.Lock()
-	if s.servers.generation() == servers && s.env.lowered.Load() == lowered { // or it is a list of servers as they were before
+	if s.servers.generation() == servers && s.env.lowered.Load() == lowered { // or it is of servers as they were before
 		s.by[kind.Method] = l
 		if named := l.Named(); named != nil {
 			s.tools.Store(named)
