@@ -93,8 +93,8 @@ type conductRow struct {
 }
 
 // A Conduct keeps the breaches of contract of trusted servers, beside the approval requests: the log proves their rows
-// too, and all processes that share the store see them. Breaches are only added, until a person restores
-// the server.
+// too, and all processes that share the store see them. Breaches are only added, until a person restores the
+// server.
 type Conduct struct {
 	store  store.Approvals
 	record record.Recorder
