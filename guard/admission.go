@@ -235,7 +235,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{
 		request: r, facts: facts, found: in.found, answer: a.Raw(), evidence: in.claim.Evidence, detection: in.search.event, hideable: takes, seen: in.seen,
-		unshown: in.unshown,
+		unshown: in.unshown, reported: func() *Reported { return reported(&in) },
 	})
 	if err != nil {
 		return Withheld(err)
@@ -282,6 +282,9 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown A
 			labelled, unlabelled = g.annotator.result(r.uri, shown, outline, in.label, why)
 		}
 		shown = Answer{Result: labelled}
+	}
+	if in.label.Malicious && !r.asked && !in.seen && unlabelled == nil {
+		shown, unlabelled = warned(r.Method, shown)
 	}
 	err = g.raiseBy(ctx, r, seen, in.label)
 	switch {

@@ -57,7 +57,7 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 // bare returns the defect of an answer without the annotations that all answers of its tool before it had; nil if it is
 // none.
 func (b *breaches) bare(r *request, a Answer, claim *annotation.Claim) *annotation.Defect {
-	if r.asked || a.Error != nil || r.Method != "tools/call" || !isWhole(a.Result) {
+	if r.asked || a.Error != nil || r.Method != "tools/call" || !isFinal(a.Result) || isToolError(a.Result) {
 		return nil
 	}
 	annotated := !claim.Label.IsZero() || !claim.Stated.Equal(contract.Contract{})
@@ -78,13 +78,13 @@ func (b *breaches) bare(r *request, a Answer, claim *annotation.Claim) *annotati
 	return nil
 }
 
-// isWhole reports whether a result is the outcome of a call: no error, no question, and no task that goes on.
-func isWhole(result []byte) bool {
+// isFinal reports whether a result is the outcome of a call: no question, and no task that goes on.
+func isFinal(result []byte) bool {
 	if kind, ok := rawjson.Get(result, "resultType"); ok && string(kind) != `"complete"` {
 		return false
 	}
 	_, isTask := rawjson.Get(result, "task")
-	return !isTask && !isToolError(result)
+	return !isTask
 }
 
 // lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it. It
