@@ -363,7 +363,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	if err = g.evidence.defects(ctx, &r.Call, defects); err != nil || g.breaches.told == nil {
 		return err
 	}
-	if err = g.breaches.outside(ctx, &r.Call, outside); err != nil {
+	if err = g.breaches.outside(ctx, &r.Call, outside, true); err != nil {
 		return err
 	}
 	return g.breaches.lacking(ctx, &g.evidence, in)

@@ -245,7 +245,7 @@ func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contr
 	}
 	err := g.evidence.defects(ctx, c, outside)
 	if err == nil {
-		err = g.breaches.outside(ctx, c, outside)
+		err = g.breaches.outside(ctx, c, outside, false)
 	}
 	if err == nil {
 		c.Resolved = &resolution

@@ -12,10 +12,13 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
-// A Breach is told of a breach of contract of the call's server: an answer or a resolution outside of the declaration
-// of its tool, or an answer without the annotations that all before it had. Breaches of one tool on one occasion, such
-// as an agent session, are one. The event of the defect is recorded; after an error the answer is withheld.
-type Breach func(ctx context.Context, c *Call, occasion string, d annotation.Defect) error
+// A Breach is a breach of contract by the server of a call: an answer or a resolution outside of the declaration of its
+// tool, or an answer without the annotations that all before it had.
+type Breach struct {
+	annotation.Defect
+	Occasion string // such as an agent session: breaches of one tool on one occasion are one
+	Data     bool   // whether it is about data, and not about the effects of the tool
+}
 
 // Bounds of the memory of annotations.
 const (
@@ -31,24 +34,25 @@ const (
 
 // breaches tells of breaches of contract.
 type breaches struct {
-	told Breach // nil: nobody is told
+	told func(ctx context.Context, c *Call, b Breach) error // nil: nobody is told
 
 	mu sync.Mutex
 	by *bounded.Map[string, int] // answers with annotations of each tool, in this process
 }
 
-func newBreaches(told Breach) *breaches {
+func newBreaches(told func(ctx context.Context, c *Call, b Breach) error) *breaches {
 	return &breaches{told: told, by: bounded.NewMap[string, int](maxAnnotated)}
 }
 
 // outside tells that an answer or a resolution is outside of the tool's declaration. To report malicious content costs
 // a server nothing: others may have written it.
-func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect) error {
+func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect, data bool) error {
 	all = slices.DeleteFunc(all, func(d annotation.Defect) bool { return d.Where == resultAnnotations+maliciousHint })
 	if b.told == nil || len(all) == 0 {
 		return nil
 	}
-	if err := b.told(ctx, c, "session "+bind(c.Session.Principal, c.Session.Key), all[0]); err != nil {
+	occasion := fmt.Sprintf("session %s %t", bind(c.Session.Principal, c.Session.Key), data)
+	if err := b.told(ctx, c, Breach{all[0], occasion, data}); err != nil {
 		return fmt.Errorf("counting a breach of contract: %w", err)
 	}
 	return nil
@@ -98,5 +102,5 @@ func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
 	if err := v.defect(ctx, c, *d); err != nil {
 		return err
 	}
-	return b.told(ctx, c, "annotations of results", *d)
+	return b.told(ctx, c, Breach{*d, "annotations of results", true})
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/session"
@@ -43,9 +42,9 @@ func TestBreaches(t *testing.T) {
 	} {
 		var told []string
 		f := newFixture(t, func(o *guard.Options) {
-			o.Breach = func(_ context.Context, c *guard.Call, occasion string, d annotation.Defect) error {
-				kind, _, _ := strings.Cut(occasion, " ")
-				told = append(told, kind+" "+d.Where)
+			o.Breach = func(_ context.Context, c *guard.Call, b guard.Breach) error {
+				kind, _, _ := strings.Cut(b.Occasion, " ")
+				told = append(told, kind+" "+b.Where)
 				return nil
 			}
 		})
@@ -64,8 +63,8 @@ func TestBreaches(t *testing.T) {
 func TestOccasions(t *testing.T) {
 	seen := map[string]int{}
 	f := newFixture(t, func(o *guard.Options) {
-		o.Breach = func(_ context.Context, _ *guard.Call, occasion string, _ annotation.Defect) error {
-			seen[occasion]++
+		o.Breach = func(_ context.Context, _ *guard.Call, b guard.Breach) error {
+			seen[b.Occasion]++
 			return nil
 		}
 	})
@@ -82,7 +81,7 @@ func TestOccasions(t *testing.T) {
 // TestUncountedBreachesAreNoResults withholds the answer whose breach cannot be counted.
 func TestUncountedBreachesAreNoResults(t *testing.T) {
 	f := newFixture(t, func(o *guard.Options) {
-		o.Breach = func(context.Context, *guard.Call, string, annotation.Defect) error {
+		o.Breach = func(context.Context, *guard.Call, guard.Breach) error {
 			return errors.New("the disk is gone")
 		}
 	})

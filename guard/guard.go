@@ -53,7 +53,10 @@ type Options struct {
 	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
-	Breach Breach                     // nil: breaches of contract are recorded, and have no consequence
+
+	// Breach is told of breaches of contract, whose events are recorded. After an error the answer is withheld. Nil: they
+	// have no consequence.
+	Breach func(ctx context.Context, c *Call, b Breach) error
 }
 
 // A Guard decides. Make one with [New].

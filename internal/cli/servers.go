@@ -23,12 +23,13 @@ func newServers(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the trusted servers that have broken their contracts",
+		Short: "List the servers that have broken their contracts",
 		Long: fmt.Sprintf(`List the servers with breaches of contract that count, and how far each is trusted at most. A server
 that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
-is an answer or a resolution outside of what the tool declares, an accepted definition that was
+is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
 changed to promise more or to say less, and an answer without annotations where all before it had
-some. It counts once for a tool and an agent session.
+some. It counts once for a tool and an agent session. A known server counts as untrusted after %[1]d
+breaches that are about definitions and resolutions.
 
 All processes that share the store go by it from their next call on. weir servers restore has a
 server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
@@ -57,13 +58,13 @@ server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
 // standings lists servers with breaches that count, for people.
 func standings(all []approve.Standing) string {
 	if len(all) == 0 {
-		return "no server that the configuration trusts has broken its contract\n"
+		return "no server has broken its contract\n"
 	}
 	var b strings.Builder
 	for _, s := range all {
-		counts := "still trusted"
+		counts := "no trust is lost yet"
 		if s.Lowered() {
-			counts = "counts as " + s.Counts
+			counts = "counts as " + s.Counts + " at most"
 		}
 		fmt.Fprintf(&b, "%s  %s, breaches of its contract: %d\n", plain.Text(strings.Join(s.Servers, ", "), app.MaxName), counts, len(s.Breaches))
 		for _, breach := range s.Breaches {

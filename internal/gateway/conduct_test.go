@@ -149,7 +149,7 @@ func restoredByAPerson(t *testing.T, shared store.Approvals, first, second break
 	}
 }
 
-// TestOnlyTrustIsLost breaks the contract of servers that nobody trusts.
+// TestOnlyTrustIsLost has servers break their word about data, of which no such word counts.
 func TestOnlyTrustIsLost(t *testing.T) {
 	for _, trust := range []contract.Trust{contract.Untrusted, contract.Known} {
 		b := newBreaker(t, func(o *gateway.Options) { o.Servers[0].Trust = trust })
@@ -174,14 +174,16 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 		return `{"tools":[` + strings.Join(tools, ",") + `]}`
 	}
 	for _, c := range []struct {
+		trust         contract.Trust
 		before, after string
 		want          contract.Trust
 	}{
-		{`"readOnlyHint":false`, `"readOnlyHint":true`, contract.Known},
-		{`"readOnlyHint":true,"destructiveHint":false`, `"readOnlyHint":true`, contract.Known},
-		{`"readOnlyHint":true`, `"readOnlyHint":false`, contract.Trusted},
-		{``, `"readOnlyHint":true`, contract.Trusted},
-		{`"readOnlyHint":true`, `"readOnlyHint":true,"title":"Other"`, contract.Trusted},
+		{contract.Trusted, `"readOnlyHint":false`, `"readOnlyHint":true`, contract.Known},
+		{contract.Known, `"readOnlyHint":false`, `"readOnlyHint":true`, contract.Untrusted},
+		{contract.Trusted, `"readOnlyHint":true,"destructiveHint":false`, `"readOnlyHint":true`, contract.Known},
+		{contract.Trusted, `"readOnlyHint":true`, `"readOnlyHint":false`, contract.Trusted},
+		{contract.Trusted, ``, `"readOnlyHint":true`, contract.Trusted},
+		{contract.Known, `"readOnlyHint":true`, `"readOnlyHint":true,"title":"Other"`, contract.Known},
 	} {
 		path, shared := filepath.Join(t.TempDir(), "weir.lock"), store.NewMemory(nil)
 		var got contract.Trust
@@ -192,6 +194,7 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 			}
 			r, _ := script(t, map[string]string{"tools/list": list(annotations)}, func(o *gateway.Options) {
 				o.Pins, o.Approvals, o.Servers[0].Reached = file, shared, "program"
+				o.Servers[0].Trust = c.trust
 			})
 			w := r.wire(t)
 			w.ask(hello)
@@ -200,7 +203,7 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 			got = r.g.Status().Servers[0].Trust
 		}
 		if got != c.want {
-			t.Errorf("%s, then %s: %s, want %s", c.before, c.after, got, c.want)
+			t.Errorf("%s: %s, then %s: %s, want %s", c.trust, c.before, c.after, got, c.want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
@@ -21,8 +22,8 @@ const (
 
 	conductLife = 100 * 365 * 24 * time.Hour
 
-	// BreachesAStep is after how many breaches of contract a trusted server counts as known, and after how many more as
-	// untrusted.
+	// BreachesAStep is after how many breaches of contract a trusted server counts as known, and after how many more, or
+	// a known one, as untrusted.
 	BreachesAStep = 3
 
 	maxBreachText = 400 // bytes of each text of a breach that others chose
@@ -56,7 +57,7 @@ func (s *Served) bindings() []string {
 	return all
 }
 
-// A Breach is one breach of contract of a trusted server.
+// A Breach is one breach of contract of a server.
 type Breach struct {
 	ID      string    `json:"id"` // of the server, its tool and the occasion: it counts once
 	Server  string    `json:"server"`
@@ -65,17 +66,18 @@ type Breach struct {
 	Tool    string    `json:"tool"`
 	Where   string    `json:"where"`
 	Why     string    `json:"why"`
+	Data    bool      `json:"data,omitempty"` // whether it is about data, and not about the effects of the tool
 	At      time.Time `json:"at"`
 }
 
 // NewBreach returns a breach of a server's tool. Breaches of the same tool on the same occasion, such as an agent
 // session, are one.
-func NewBreach(s *Served, tool, occasion, where, why string) Breach {
+func NewBreach(s *Served, tool string, b guard.Breach) Breach {
 	// A digest, since rows outlive sessions and are to keep no key of one.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, tool, occasion))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, tool, b.Occasion))
 	return Breach{
-		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(where), Why: cut(why),
-		At: time.Now().UTC(),
+		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(b.Where), Why: cut(b.Reason),
+		Data: b.Data, At: time.Now().UTC(),
 	}
 }
 
@@ -92,9 +94,8 @@ type conductRow struct {
 	Forgives string  `json:"forgives,omitempty"` // its ID
 }
 
-// A Conduct keeps the breaches of contract of trusted servers, beside the approval requests: the log proves their rows
-// too, and all processes that share the store see them. Breaches are only added, until a person restores the
-// server.
+// A Conduct keeps the breaches of contract of servers, beside the approval requests: the log proves their rows too, and
+// all processes that share the store see them. Breaches are only added, until a person restores the server.
 type Conduct struct {
 	store  store.Approvals
 	record record.Recorder
@@ -110,15 +111,16 @@ type conductOfOne struct {
 	known    map[string]bool
 }
 
-// trust returns how far a server with so many breaches is trusted at most.
-func (o *conductOfOne) trust() contract.Trust {
-	switch n := len(o.breaches); {
-	case n < BreachesAStep:
-		return contract.Trusted
-	case n < 2*BreachesAStep:
-		return contract.Known
+// trust returns how far a server is trusted that the operator trusts so far. Claims of a known server about data do not
+// count, so it has nothing to lose by those.
+func (o *conductOfOne) trust(operator contract.Trust) contract.Trust {
+	n := 0
+	for i := range o.breaches {
+		if operator == contract.Trusted || !o.breaches[i].Data {
+			n++
+		}
 	}
-	return contract.Untrusted
+	return operator - min(operator, contract.Trust(min(n/BreachesAStep, int(contract.Trusted))))
 }
 
 // of returns the conduct of a server by all its bindings. A row that cannot be read is an error: it may be a breach.
@@ -166,27 +168,27 @@ func weighed(rows []conductRow) conductOfOne {
 
 // Trust returns how far a server is trusted now: as far as the operator says, or less. On an error it is untrusted.
 func (c *Conduct) Trust(ctx context.Context, s *Served) (contract.Trust, error) {
-	if s.Trust != contract.Trusted { // its own word lowers nothing, so that it has nothing to lose by it
+	if s.Trust == contract.Untrusted {
 		return s.Trust, nil
 	}
 	o, err := c.of(ctx, s)
 	if err != nil {
 		return contract.Untrusted, err
 	}
-	return o.trust(), nil
+	return o.trust(s.Trust), nil
 }
 
-// Note counts a breach of a trusted server, and returns how far it was trusted before and is from now on. A breach that
+// Note counts a breach of a server, and returns how far it was trusted before and is from now on. A breach that
 // was counted before, or after which nothing is left to lower, changes nothing.
 func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after contract.Trust, err error) {
-	if s.Trust != contract.Trusted {
+	if s.Trust == contract.Untrusted {
 		return s.Trust, s.Trust, nil
 	}
 	o, err := c.of(ctx, s)
 	if err != nil {
 		return contract.Untrusted, contract.Untrusted, err
 	}
-	if before = o.trust(); o.known[b.ID] || before == contract.Untrusted {
+	if before = o.trust(s.Trust); o.known[b.ID] || before == contract.Untrusted || s.Trust == contract.Known && b.Data {
 		return before, before, nil
 	}
 	if err := c.keep(ctx, s, conductRow{Breach: &b}); err != nil {
@@ -195,7 +197,7 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	if o, err = c.of(ctx, s); err != nil { // other processes may have counted some meanwhile
 		return contract.Untrusted, contract.Untrusted, err
 	}
-	if after = o.trust(); after < before {
+	if after = o.trust(s.Trust); after < before {
 		err = c.tell(ctx, s.Name, "lowered", fmt.Sprintf("%s from now on, after %d breaches of its contract; the last: %s %s: %s",
 			after, len(o.breaches), b.Tool, b.Where, b.Why), "")
 	}
@@ -231,7 +233,7 @@ func (c *Conduct) tell(ctx context.Context, server, effect, message, where strin
 // way, or had the same place.
 type Standing struct {
 	Servers  []string `json:"servers"` // its names
-	Counts   string   `json:"trust"`   // how far it is trusted at most
+	Counts   string   `json:"trust"`   // how far it is trusted if the operator trusts it
 	Breaches []Breach `json:"breaches"`
 }
 
@@ -285,7 +287,7 @@ func standing(breaches []Breach) Standing {
 		o := conductOfOne{breaches: slices.DeleteFunc(slices.Clone(breaches), func(b Breach) bool {
 			return !slices.ContainsFunc(b.of().bindings(), func(s string) bool { return slices.Contains(own, s) })
 		})}
-		least = min(least, o.trust())
+		least = min(least, o.trust(contract.Trusted))
 		if name := breaches[i].Server; !slices.Contains(s.Servers, name) {
 			s.Servers = append(s.Servers, name)
 		}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
@@ -24,7 +25,8 @@ func TestTrustOnlyFalls(t *testing.T) {
 		word := func(of string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, of) }
 		var all []*approve.Served
 		for range 4 {
-			all = append(all, &approve.Served{Name: word("name") + "s", Reached: word("reached"), Place: word("place"), Trust: contract.Trusted})
+			all = append(all, &approve.Served{Name: word("name") + "s", Reached: word("reached"), Place: word("place"),
+				Trust: rapid.SampledFrom([]contract.Trust{contract.Untrusted, contract.Known, contract.Trusted}).Draw(t, "trust")})
 		}
 		one := rapid.SampledFrom(all)
 		related := func(a, b *approve.Served) bool {
@@ -44,7 +46,7 @@ func TestTrustOnlyFalls(t *testing.T) {
 				before[s] = trust(s)
 			}
 			s := one.Draw(t, "server")
-			b := approve.NewBreach(s, rapid.StringMatching("[a-f]").Draw(t, "tool"), "session", "where", "why")
+			b := approve.NewBreach(s, rapid.StringMatching("[a-f]").Draw(t, "tool"), guard.Breach{Occasion: "session", Data: rapid.Bool().Draw(t, "data")})
 			was, is, err := c.Note(t.Context(), s, b)
 			if err != nil || was != before[s] || is != trust(s) {
 				t.Fatalf("%v: noted %s -> %s, %v; it was %s and is %s", s, was, is, err, before[s], trust(s))
@@ -65,7 +67,7 @@ func TestTrustOnlyFalls(t *testing.T) {
 			}
 		}
 		for _, s := range all {
-			if got := trust(s); got != contract.Trusted {
+			if got := trust(s); got != s.Trust {
 				t.Fatalf("%+v is %s after all were restored: %+v", s, got, standings)
 			}
 		}
@@ -87,7 +89,7 @@ func TestBreachesOfManyProcesses(t *testing.T) {
 	for i := range 2 * approve.BreachesAStep {
 		all.Go(func() {
 			c := approve.NewConduct(kept, recorder)
-			if _, _, err := c.Note(t.Context(), s, approve.NewBreach(s, fmt.Sprint("t", i), "session", "where", "why")); err != nil {
+			if _, _, err := c.Note(t.Context(), s, approve.NewBreach(s, fmt.Sprint("t", i), guard.Breach{Occasion: "session"})); err != nil {
 				t.Error(err)
 			}
 		})

@@ -53,14 +53,14 @@ type Options struct {
 	Yield func() bool
 }
 
-// A Conduct is the consequence of breaches of contract for the servers that the operator trusts. The zero Conduct has
+// A Conduct is the consequence of breaches of contract for the servers that the operator knows or trusts. The zero Conduct has
 // none.
 type Conduct struct {
 	// Trust returns how far a server is trusted now: as far as the operator says, or less.
 	Trust func(ctx context.Context, s *Server) (contract.Trust, error)
 
-	// Breach counts a breach of contract of a server's tool, once for each occasion.
-	Breach func(ctx context.Context, s *Server, tool, occasion string, d annotation.Defect) error
+	// Breach counts a breach of contract of a server's tool.
+	Breach func(ctx context.Context, s *Server, tool string, b guard.Breach) error
 }
 
 // Defect records and logs that a server broke its contract, a schema or the protocol.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -136,9 +137,9 @@ func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Re
 			continue
 		}
 		sum := sha256.Sum256(entry)
-		err := v.Conduct.Breach(ctx, of, name, "definition "+hex.EncodeToString(sum[:]), annotation.Defect{
+		err := v.Conduct.Breach(ctx, of, name, guard.Breach{Occasion: "definition " + hex.EncodeToString(sum[:]), Defect: annotation.Defect{
 			Where: "annotations", Reason: "its definition was changed to promise more, or to say less: " + strings.Join(changed, ", "),
-		})
+		}})
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *settings) agree(server Server) {
 // Trust returns how far the server is trusted: as the operator says, or less after breaches of its contract.
 func (s *settings) Trust() contract.Trust {
 	of, counts := s.of.Load(), s.counts.Load()
-	if of.Trust != contract.Trusted || s.conduct.Trust == nil {
+	if of.Trust == contract.Untrusted || s.conduct.Trust == nil {
 		return of.Trust
 	}
 	if counts == nil {
@@ -75,7 +75,7 @@ func (s *settings) Trust() contract.Trust {
 // heed looks how far the server is trusted now, and reports whether that has changed since the last look.
 func (s *settings) heed(ctx context.Context) (changed bool, err error) {
 	of := s.of.Load()
-	if of.Trust != contract.Trusted || s.conduct.Trust == nil {
+	if of.Trust == contract.Untrusted || s.conduct.Trust == nil {
 		return false, nil
 	}
 	trust, err := s.conduct.Trust(ctx, of)
