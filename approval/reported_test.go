@@ -17,7 +17,8 @@ func TestReportedIsShownPlainly(t *testing.T) {
 		q := &guard.Question{Phase: policy.OnResult, Server: "web", Method: "tools/call", Name: "fetch", Label: label.Label{Malicious: true}, Rule: "r"}
 		q.Reported = &guard.Reported{Server: true, Findings: []string{text}, Excerpt: text}
 		p := approval.NewPrompt(q)
-		if len(p.Reports) != 2 || !strings.HasPrefix(p.Reports[0], `Reported as malicious by server web: "`) || !strings.HasPrefix(p.Reports[1], `A part of it, in the words of others: "`) {
+		if len(p.Reports) != 2 || !strings.HasPrefix(p.Reports[0], `Reported as malicious by server web: "`) ||
+			!strings.HasPrefix(p.Reports[1], `A part of it, in the words of others: "`) {
 			t.Errorf("%.80q: %.400q", text, p.Reports)
 		}
 		if shown := p.Text(); len(shown) > 16000 || strings.Count(shown, "\n") != 5 {

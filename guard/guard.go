@@ -54,8 +54,8 @@ type Options struct {
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
 
-	// Breach is told of breaches of contract, whose events are recorded. After an error the answer is withheld. Nil: they
-	// have no consequence.
+	// Breach is told of breaches of contract, whose events are recorded. After an error the answer is withheld. Nil:
+	// they have no consequence.
 	Breach func(ctx context.Context, c *Call, b Breach) error
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A Reported is a result that was reported as malicious, for a person who decides whether the agent may read it.
 type Reported struct {
-	Server   bool     // whether its own server says so; if not, the operator, evidence or the resource that it was read from
+	Server   bool     // whether its own server says so; if not, the operator, evidence or the resource that it is of
 	Findings []string // why, as others and detection say
 	Excerpt  string   // a part of the raw result, without the values that detection finds; "" if none may be shown
 	Whole    bool     // the excerpt is all of the result

@@ -17,7 +17,8 @@ import (
 // reportedAs returns a result with a text that its server reports as malicious.
 func reportedAs(text string) string {
 	quoted, _ := json.Marshal(text)
-	return fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"_meta":{"annotations":{"maliciousActivityHint":true},"dev.weir/label":{"malicious":true,"findings":["phish-7"]}}}`, quoted)
+	return fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"_meta":{"annotations":{"maliciousActivityHint":true},`+
+		`"dev.weir/label":{"malicious":true,"findings":["phish-7"]}}}`, quoted)
 }
 
 // TestReported asks a person about results that were reported as malicious.
@@ -62,8 +63,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// TestReleasedWithAWarning releases results of any content. The first text that a model reads is the warning, and everything else is
-// as the server wrote it.
+// TestReleasedWithAWarning releases results of any content. The first text that a model reads is the warning, and
+// everything else is as the server wrote it.
 func TestReleasedWithAWarning(t *testing.T) {
 	for method, list := range map[string]string{"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"} {
 		rapid.Check(t, func(rt *rapid.T) {

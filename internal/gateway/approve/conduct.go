@@ -22,8 +22,8 @@ const (
 
 	conductLife = 100 * 365 * 24 * time.Hour
 
-	// BreachesAStep is after how many breaches of contract a trusted server counts as known, and after how many more, or
-	// a known one, as untrusted.
+	// BreachesAStep is after how many breaches of contract a trusted server counts as known, and after how many more,
+	// or a known one, as untrusted.
 	BreachesAStep = 3
 
 	maxBreachText = 400 // bytes of each text of a breach that others chose

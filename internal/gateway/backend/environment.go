@@ -53,8 +53,8 @@ type Options struct {
 	Yield func() bool
 }
 
-// A Conduct is the consequence of breaches of contract for the servers that the operator knows or trusts. The zero Conduct has
-// none.
+// A Conduct is the consequence of breaches of contract for the servers that the operator knows or trusts. The zero
+// Conduct has none.
 type Conduct struct {
 	// Trust returns how far a server is trusted now: as far as the operator says, or less.
 	Trust func(ctx context.Context, s *Server) (contract.Trust, error)
