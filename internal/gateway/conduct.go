@@ -9,6 +9,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/gateway/backend"
+	"github.com/weir-mcp/weir/session"
 )
 
 // A conduct has breaches of contract cost the servers of a gateway their trust.
@@ -25,7 +26,17 @@ func servedOf(s *Server) *approve.Served {
 // ofServers returns the consequences for connections to servers.
 func (c *conduct) ofServers() backend.Conduct {
 	return backend.Conduct{
-		Trust: func(ctx context.Context, s *Server) (contract.Trust, error) { return c.kept.Trust(ctx, servedOf(s)) },
+		Trust: func(ctx context.Context, all ...*Server) ([]contract.Trust, error) {
+			out := make([]contract.Trust, len(all))
+			ctx = session.Together(ctx) // one look at the store for all
+			for i, s := range all {
+				var err error
+				if out[i], err = c.kept.Trust(ctx, servedOf(s)); err != nil {
+					return nil, err
+				}
+			}
+			return out, nil
+		},
 		Breach: func(ctx context.Context, s *Server, tool string, b guard.Breach) error {
 			of := servedOf(s)
 			before, after, err := c.kept.Note(ctx, of, approve.NewBreach(of, tool, b))

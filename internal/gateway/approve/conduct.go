@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/contract"
@@ -97,13 +98,14 @@ type conductRow struct {
 // A Conduct keeps the breaches of contract of servers, beside the approval requests: the log proves their rows too, and
 // all processes that share the store see them. Breaches are only added, until a person restores the server.
 type Conduct struct {
-	store  store.Approvals
-	record record.Recorder
+	store    store.Approvals
+	record   record.Recorder
+	bindings sync.Map // of each server as it is configured: [3]string to []string
 }
 
 // NewConduct returns the conduct of servers in a store. The recorder gets an event of each change of trust; it may be
 // nil where none is made.
-func NewConduct(s store.Approvals, r record.Recorder) *Conduct { return &Conduct{s, r} }
+func NewConduct(s store.Approvals, r record.Recorder) *Conduct { return &Conduct{store: s, record: r} }
 
 // A conductOfOne is the rows that count for one server.
 type conductOfOne struct {
@@ -125,8 +127,14 @@ func (o *conductOfOne) trust(operator contract.Trust) contract.Trust {
 
 // of returns the conduct of a server by all its bindings. A row that cannot be read is an error: it may be a breach.
 func (c *Conduct) of(ctx context.Context, s *Served) (conductOfOne, error) {
+	key := [3]string{s.Name, s.Reached, s.Place}
+	bindings, ok := c.bindings.Load(key)
+	if !ok { // each call asks
+		bindings, _ = c.bindings.LoadOrStore(key, s.bindings())
+	}
 	var rows []conductRow
-	for _, binding := range s.bindings() {
+	ctx = store.Together(ctx)
+	for _, binding := range bindings.([]string) {
 		for q, err := range c.store.Questions(ctx, store.QuestionQuery{Principal: conductOf, Binding: binding}) {
 			row, err := readConduct(&q, err)
 			if err != nil {
@@ -134,6 +142,9 @@ func (c *Conduct) of(ctx context.Context, s *Served) (conductOfOne, error) {
 			}
 			rows = append(rows, row)
 		}
+	}
+	if rows == nil {
+		return conductOfOne{}, nil
 	}
 	return weighed(rows), nil
 }

@@ -56,8 +56,8 @@ type Options struct {
 // A Conduct is the consequence of breaches of contract for the servers that the operator knows or trusts. The zero
 // Conduct has none.
 type Conduct struct {
-	// Trust returns how far a server is trusted now: as far as the operator says, or less.
-	Trust func(ctx context.Context, s *Server) (contract.Trust, error)
+	// Trust returns how far each of some servers is trusted now: as far as the operator says, or less.
+	Trust func(ctx context.Context, all ...*Server) ([]contract.Trust, error)
 
 	// Breach counts a breach of contract of a server's tool.
 	Breach func(ctx context.Context, s *Server, tool string, b guard.Breach) error

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -74,15 +75,25 @@ func (s *lists) Tools() *detect.Tools { return s.tools.Load() }
 func (s *lists) Heed(ctx context.Context) error {
 	s.heeding.Lock()
 	defer s.heeding.Unlock()
-	some := false
+	var of []*Server
+	var links []*Conn
 	for _, l := range s.servers.All() {
-		changed, err := l.heed(ctx)
-		if err != nil {
-			return err
+		if server := l.of.Load(); server.Trust != contract.Untrusted {
+			of, links = append(of, server), append(links, l)
 		}
-		some = some || changed
 	}
-	if some {
+	if of == nil || s.env.Conduct.Trust == nil {
+		return nil
+	}
+	trust, err := s.env.Conduct.Trust(ctx, of...)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for i, l := range links {
+		changed = l.heed(trust[i]) || changed
+	}
+	if changed {
 		s.env.lowered.Add(1)
 		s.drop("")
 		_ = s.env.Run(s.servers.listsChanged) // in its own goroutine: a host may be slow to take it

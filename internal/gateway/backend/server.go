@@ -66,24 +66,16 @@ func (s *settings) Trust() contract.Trust {
 		if err != nil {
 			return contract.Untrusted
 		}
-		s.counts.CompareAndSwap(nil, &trust)
-		return trust
+		s.counts.CompareAndSwap(nil, &trust[0])
+		return trust[0]
 	}
-	return *counts
+	return min(*counts, of.Trust) // of another configuration, perhaps
 }
 
-// heed looks how far the server is trusted now, and reports whether that has changed since the last look.
-func (s *settings) heed(ctx context.Context) (changed bool, err error) {
-	of := s.of.Load()
-	if of.Trust == contract.Untrusted || s.conduct.Trust == nil {
-		return false, nil
-	}
-	trust, err := s.conduct.Trust(ctx, of)
-	if err != nil {
-		return false, err
-	}
+// heed notes how far the server is trusted now, and reports whether that has changed since it was noted last.
+func (s *settings) heed(trust contract.Trust) (changed bool) {
 	before := s.counts.Swap(&trust)
-	return before != nil && *before != trust, nil
+	return before != nil && *before != trust
 }
 
 // Overlay returns the operator's descriptions of the server; nil if there are none.

@@ -74,7 +74,11 @@ func (r *Registry) Status() (sets int, servers []ServerStatus) {
 	if r.Conduct.Trust != nil {
 		counts.trust = map[string]contract.Trust{}
 		for _, server := range r.Configured() {
-			counts.trust[server.Name], _ = r.Conduct.Trust(context.Background(), &server) // untrusted if that cannot be known
+			trust, err := r.Conduct.Trust(context.Background(), &server)
+			if err != nil {
+				trust = []contract.Trust{contract.Untrusted}
+			}
+			counts.trust[server.Name] = trust[0]
 		}
 	}
 	r.mu.Lock()
