@@ -64,7 +64,7 @@ func standings(all []approve.Standing) string {
 	for _, s := range all {
 		counts := "no trust is lost yet"
 		if s.Lowered() {
-			counts = "counts as " + s.Counts + " at most"
+			counts = "counts as " + plain.Text(s.Counts, app.MaxName) + " at most"
 		}
 		fmt.Fprintf(&b, "%s  %s, breaches of its contract: %d\n", plain.Text(strings.Join(s.Servers, ", "), app.MaxName), counts, len(s.Breaches))
 		for _, breach := range s.Breaches {
