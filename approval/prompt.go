@@ -30,6 +30,7 @@ const (
 	maxRefined   = 4
 	maxHint      = 1000 // it may hold a command
 	maxAlert     = 500  // longer than each is
+	maxExcerpt   = 800  // longer than each is, but for characters that do not print
 )
 
 // A Prompt is a question in words, in the order in which a user should read it: a [Prompt.Summary] of at most a few
@@ -41,6 +42,7 @@ type Prompt struct {
 	Effect  string   `json:"effect,omitempty"`  // the effects that the call may have
 	Subject string   `json:"subject,omitempty"` // more of the subject, such as the goal of a plan
 	Reasons []string `json:"reasons"`           // why it is asked: the rule that decided, and every alert
+	Reports []string `json:"reports,omitempty"` // on a result that was reported as malicious, with an excerpt, quoted
 	Data    string   `json:"data,omitempty"`    // the sources of untrusted and private data
 	User    string   `json:"user,omitempty"`    // words of the user, quoted
 
@@ -69,6 +71,7 @@ func NewPrompt(q *guard.Question) Prompt {
 	p := Prompt{Reasons: []string{reason(q.Message, q.Rule)}}
 	p.alerts(q.Alerts)
 	p.data(q)
+	p.Reports = reports(q)
 	if q.Later.Plan != nil {
 		p.plan(q)
 		return p
@@ -101,6 +104,8 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.Note = "It is allowed once, for exactly these arguments. No answer means no."
 	case guard.IsInquiry(q.Method):
 		p.Note = "It is asked once. No answer means no."
+	case q.Reported != nil:
+		p.Note = "It is shown once, with a warning to the agent before it. No answer means no."
 	default:
 		p.Note = "It is shown once. No answer means no."
 	}
@@ -116,6 +121,35 @@ func (p *Prompt) alerts(all []string) {
 	if texts != nil {
 		p.Reasons = append(p.Reasons, strings.Join(texts, "; "))
 	}
+}
+
+// reports tell why a result was reported as malicious, and show a part of it. Everything in it that others wrote is
+// quoted, on one line.
+func reports(q *guard.Question) []string {
+	r := q.Reported
+	if r == nil {
+		return nil
+	}
+	by := "Reported as malicious by an overlay, evidence or the label of a resource"
+	if r.Server {
+		by = "Reported as malicious by server " + plain.Text(q.Server, maxName)
+	}
+	why := "no reason is given"
+	if len(r.Findings) > 0 {
+		quoted := make([]string, len(r.Findings))
+		for i, f := range r.Findings {
+			quoted[i] = plain.Quote(f, maxValue)
+		}
+		why = strings.Join(quoted, ", ")
+	}
+	part := "A part of it, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
+	switch {
+	case r.Excerpt == "":
+		part = "None of it is shown, since not all values in it could be found"
+	case r.Whole:
+		part = "All of it, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
+	}
+	return []string{by + ": " + why, part}
 }
 
 // reason returns the message of a rule with its name. Where no rule matched, the policy's default asks.
@@ -164,6 +198,9 @@ func (p Prompt) Text() string {
 	var b strings.Builder
 	for _, line := range p.Summary() {
 		b.WriteString(line + "\n")
+	}
+	for _, r := range p.Reports {
+		b.WriteString(r + "\n")
 	}
 	for _, r := range p.Also {
 		b.WriteString("Also: " + r + "\n")

@@ -42,6 +42,26 @@ func (c Contract) Bounds(result Contract) (violations []string) {
 	return append(violations, c.Narrows(result)...)
 }
 
+// Dropped returns the members that an earlier declaration of the same tool stated, and of which c says nothing.
+func (c Contract) Dropped(earlier Contract) (members []string) {
+	for i := range hints {
+		if *earlier.hint(i) != Unknown && *c.hint(i) == Unknown {
+			members = append(members, hints[i].Name)
+		}
+	}
+	set := func(name string, was, is bool) {
+		if was && !is {
+			members = append(members, name)
+		}
+	}
+	set("inputMetadata.destination", earlier.Destinations.known, c.Destinations.known)
+	set("inputMetadata.sensitivity", earlier.Accepts.known, c.Accepts.known)
+	set("inputMetadata.outcomes", earlier.Outcomes.known, c.Outcomes.known)
+	set("returnMetadata.source", earlier.Sources.known, c.Sources.known)
+	set("returnMetadata.sensitivity", earlier.Returns.known, c.Returns.known)
+	return members
+}
+
 // Outside returns the members of c that data with this label violates: the label is the statement, so it is compared as
 // it is and not as some vocabulary would write it. None means that a tool with this contract may return the data.
 func (c Contract) Outside(l label.Label) (violations []string) {

@@ -235,7 +235,7 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{
 		request: r, facts: facts, found: in.found, answer: a.Raw(), evidence: in.claim.Evidence, detection: in.search.event, hideable: takes, seen: in.seen,
-		unshown: in.unshown,
+		unshown: in.unshown, reported: func() *Reported { return reported(&in) },
 	})
 	if err != nil {
 		return Withheld(err)
@@ -282,6 +282,9 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown A
 			labelled, unlabelled = g.annotator.result(r.uri, shown, outline, in.label, why)
 		}
 		shown = Answer{Result: labelled}
+	}
+	if in.label.Malicious && !r.asked && !in.seen && unlabelled == nil {
+		shown, unlabelled = warned(r.Method, shown)
 	}
 	err = g.raiseBy(ctx, r, seen, in.label)
 	switch {
@@ -341,6 +344,11 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
+	var outside []annotation.Defect
+	for _, member := range r.Declared.Bounds(in.claim.Stated) { // of an error there is none
+		outside = append(outside, annotation.Defect{Where: resultAnnotations + member, Reason: "the result is outside of what the tool declares"})
+	}
+	defects = append(defects, outside...)
 	vouched, unread := g.annotator.words.Vouched(ctx, in.claim)
 	defects = append(defects, unread...)
 	lasting, written, err := g.resources.read(ctx, r)
@@ -352,5 +360,11 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	for _, l := range []label.Label{vouched, lasting, withoutAlerts(r.actor()), in.search.label, in.kept} {
 		in.label = label.Join(in.label, l)
 	}
-	return g.evidence.defects(ctx, &r.Call, defects)
+	if err = g.evidence.defects(ctx, &r.Call, defects); err != nil || g.breaches.told == nil {
+		return err
+	}
+	if err = g.breaches.outside(ctx, &r.Call, outside, true); err != nil {
+		return err
+	}
+	return g.breaches.lacking(ctx, &g.evidence, in)
 }

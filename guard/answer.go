@@ -40,11 +40,6 @@ func (a Answer) label(r *request, reader annotation.Reader, outline json.RawMess
 	}
 	if a.Error == nil {
 		claim, defects = reader.ReadResult(outline)
-		for _, member := range r.Declared.Bounds(claim.Stated) {
-			defects = append(defects, annotation.Defect{
-				Where: "_meta.annotations." + member, Reason: "the result is outside of what the tool declares",
-			})
-		}
 	}
 	from := r.Effective
 	if r.Trust == contract.Trusted && r.Violates == "" {

@@ -241,14 +241,20 @@ func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 // Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract
 // outside of the tool's declaration is recorded as a defect, and raises only.
 func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {
+	var outside []annotation.Defect
 	for _, member := range c.Declared.Narrows(resolution) {
-		d := annotation.Defect{Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares"}
-		if err := g.Defect(ctx, c, d); err != nil {
-			return err
-		}
+		outside = append(outside, annotation.Defect{
+			Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares",
+		})
 	}
-	c.Resolved = &resolution
-	return nil
+	err := g.evidence.defects(ctx, c, outside)
+	if err == nil {
+		err = g.breaches.outside(ctx, c, outside, false)
+	}
+	if err == nil {
+		c.Resolved = &resolution
+	}
+	return err
 }
 
 // Show reports whether the call's server may be shown the call's arguments before the call is decided, so that it can

@@ -55,6 +55,10 @@ type Options struct {
 	Setup string       // names all of the operator's configuration that lowers labels of hidden values
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
+
+	// Breach is told of breaches of contract, whose events are recorded. After an error the answer is withheld. Nil:
+	// they have no consequence.
+	Breach func(ctx context.Context, c *Call, b Breach) error
 }
 
 // A Guard decides. Make one with [New].
@@ -68,6 +72,7 @@ type Guard struct {
 	resources resourceLabels
 	annotator annotator
 	usual     *usual
+	breaches  *breaches
 }
 
 // New returns a guard.
@@ -86,7 +91,7 @@ func New(opts Options) (*Guard, error) {
 		opts.Memory = NewMemory(MemoryOptions{Now: opts.Now})
 	}
 	tracer := trace.New(trace.Options{Domains: opts.Domains, Me: opts.Me, Readers: readers, Memory: opts.Memory.traces})
-	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual()}
+	g := &Guard{tracer: tracer, readers: readers, annotator: annotator{words: opts.Words}, usual: newUsual(), breaches: newBreaches(opts.Breach)}
 	g.origins = &opts.Memory.origins
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review

@@ -251,7 +251,7 @@ func told(t *testing.T, f *fixture, c *guard.Call, l label.Label) {
 func TestMaliciousResultIsWithheldAndRaisesNothing(t *testing.T) {
 	f := newFixture(t, nil)
 	o := f.run(t, call("fetch", fetchPage, `{"name":"fetch"}`), `{"content":[],"_meta":{"annotations":{"maliciousActivityHint":true}}}`)
-	if o.Effect != policy.Block || o.Answer.Result != nil {
+	if o.Effect != policy.Ask || o.Answer.Result != nil {
 		t.Errorf("outcome %+v", o)
 	}
 	if l := f.label(t); !l.IsZero() {
@@ -286,7 +286,7 @@ func TestErrorsKeepTheirLabel(t *testing.T) {
 	} {
 		c := call("read_file", readSalaries, `{"name":"read_file"}`)
 		o := answer(t, f.g, c, guard.Answer{Error: json.RawMessage(`{"code":-32603,"message":"outside","data":` + data + `}`)})
-		if o.Effect != policy.Block || o.Answer.Error != nil || !o.Label.Malicious {
+		if o.Effect != policy.Ask || o.Answer.Error != nil || !o.Label.Malicious {
 			t.Errorf("%s: %+v", data, o)
 		}
 	}

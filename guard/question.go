@@ -58,9 +58,11 @@ type Question struct {
 type About struct {
 	Display string // how a trusted server describes calls of the tool, with names of arguments in braces; "" if it does not
 
-	Alerts []string // results that speak to the agent as attacks do; a yes answers these
-	Burst  string   // tells of many calls after untrusted content; "" if there were few
-	Hint   string   // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
+	Alerts   []string  // results that speak to the agent as attacks do; a yes answers these
+	Burst    string    // tells of many calls after untrusted content; "" if there were few
+	Reported *Reported // why the result was reported as malicious; nil if it was not
+
+	Hint string // says that reviews of definitions of servers would make the approval unnecessary; "" if they would not
 
 	suspicion string // as in a Refusal
 }
@@ -101,6 +103,9 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	if f.Response != nil {
 		q.Label = *f.Response
 		q.Origins = nil
+		if f.Response.Malicious {
+			q.Reported = in.reported()
+		}
 	}
 	of := &r.Call
 	if r.within != nil {

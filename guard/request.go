@@ -252,6 +252,7 @@ type decisionInput struct {
 	evidence  []annotation.Evidence // that the answer refers to
 	detection *record.Detection     // in the answer; before there is one, in the arguments
 	hideable  func() bool           // reports whether the answer can be hidden; nil before there is one
+	reported  func() *Reported      // returns why the answer was reported as malicious; nil before there is one
 	seen      bool                  // the agent has the answer already, so no rule hides it
 	unshown   string                // why no host may get the answer; "" if one may
 	alerts    []alert               // of the session, that nobody has answered; none after the call

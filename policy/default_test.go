@@ -54,7 +54,7 @@ const (
 	linksAsk   = "ask-before-passing-on-links"
 	badAsk     = "ask-after-malicious"
 	reviewAsk  = "ask-when-review-is-required"
-	badBlock   = "withhold-malicious-result"
+	badResult  = "withhold-malicious-result"
 )
 
 type defaultCase struct {
@@ -183,7 +183,7 @@ var resultCases = []struct {
 	{"a clean result", clean, policy.Allow, nil},
 	{"an untrusted private result", both, policy.Allow, nil},
 	{"credentials in a result", credentials, policy.Allow, nil},
-	{"a malicious result", malicious, policy.Block, rules(badBlock)},
+	{"a malicious result", malicious, policy.Ask, rules(badResult)},
 }
 
 // checkDefault returns the names of the cases that p decides otherwise.

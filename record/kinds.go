@@ -8,6 +8,7 @@ const (
 	Forget     Kind = "forget"     // removed a session, with the label that Label says, because of Message
 	Erase      Kind = "erase"      // erases events or their captured content; Rule is how they were chosen, Message how many and why
 	Exception  Kind = "exception"  // said that a finding is none, or is one after all: Binding is the ID, Effect "accepted" or "removed"
+	Trust      Kind = "trust"      // the trust in a server is "lowered" after breaches of its contract, or "restored" by a person, as Effect says
 	Restore    Kind = "restore"    // put a backup in the place of the state
 	Show       Kind = "show"       // looked at a hidden result: Server and Name are its call, Message names it
 )

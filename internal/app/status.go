@@ -124,6 +124,7 @@ func (t *statusSource) told() (all []status.Notification) {
 // fill tells how the gateway stands with a server.
 func fill(s *status.Server, g backend.ServerStatus) {
 	s.State, s.Connections, s.Protocols, s.PIDs = string(g.State), g.Connections, g.Protocols, g.PIDs
+	s.Trust, s.Lowered = g.Trust.String(), g.Lowered
 	s.Calls, s.InFlight, s.Unreviewed = g.Calls, g.InFlight, g.Unreviewed
 	if g.State == backend.Failed {
 		s.Retry = g.Retry.UTC().Round(0)
@@ -167,6 +168,9 @@ func ServerState(s status.Server, now time.Time) string {
 	}
 	if s.Error != "" {
 		parts = append(parts, "last error at "+Moment(s.ErrorAt, now)+": "+s.Error)
+	}
+	if s.Lowered {
+		parts = append(parts, "trusted less than the configuration says, since it has broken its contract: run weir servers")
 	}
 	if s.Unreviewed > 0 {
 		parts = append(parts, fmt.Sprintf("%d definitions that nobody has reviewed: run weir review", s.Unreviewed))

@@ -196,7 +196,7 @@ func (c *site) events(w http.ResponseWriter, r *http.Request) {
 	all, err := c.opts.Log.Events(r.Context(), f)
 	content := eventsPage{Filter: f, Events: all, Sizes: pageSizes,
 		Kinds: []record.Kind{record.Decision, record.Label, record.Approval, record.Defect, record.Upstream, record.Taint, record.Pin, record.Reload,
-			record.Declassify, record.Exception, record.Show, record.End, record.Begin},
+			record.Declassify, record.Exception, record.Trust, record.Show, record.End, record.Begin},
 		Does: []string{"allow", "warn", "ask", "block", "asked", "accepted", "granted", "declined", "ended", "expired"}}
 	if f.Before > 0 {
 		content.Newest = f.address(0)

@@ -204,24 +204,31 @@ func New(opts Options) (*Gateway, error) {
 	if opts.Vault == nil {
 		opts.Vault = vault.New(vault.Limits{})
 	}
+	if opts.Approvals == nil {
+		opts.Approvals = store.NewMemory(nil)
+	}
+	conduct := &conduct{approve.NewConduct(opts.Approvals, opts.State), opts.Logger}
 	traces, _ := opts.Budget.Traces.Acquire(0)
 	book := approve.NewBook(approve.Options{
 		Timeout: opts.Approval, Record: opts.State, Store: opts.Approvals, Sessions: opts.State.Sessions(), Asked: opts.Asked,
 	})
+	gw := &Gateway{opts: opts, traces: traces, book: book, log: opts.Logger}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: book, Words: opts.Words,
 		Domains: opts.Own.Domains, Me: opts.Own.Me, Readers: opts.Own.Readers, Taints: opts.Taints, Contents: opts.Contents,
 		Files: opts.Files, Review: opts.reviewing(), Memory: opts.remembering(traces), Vault: opts.Vault, Setup: opts.Sanitizers.Stated(),
+		Breach: conduct.ofCalls(func() []Server { return gw.servers.Configured() }),
 	})
 	if err != nil {
 		return nil, err
 	}
-	gw := &Gateway{opts: opts, traces: traces, guard: g, book: book, log: opts.Logger}
+	gw.guard = g
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Hear: g.Hear, Clean: g.Clean,
-		Yield:  func() bool { return gw.http.Yield() },
-		Hushed: func() bool { return gw.engine.Hiding() },
+		Conduct: conduct.ofServers(),
+		Yield:   func() bool { return gw.http.Yield() },
+		Hushed:  func() bool { return gw.engine.Hiding() },
 		Listing: func(e guard.Exposure) *guard.Listing {
 			p, mode := g.Rules()
 			return &guard.Listing{Exposure: e, Policy: p, Mode: mode}

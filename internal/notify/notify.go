@@ -1,5 +1,5 @@
-// Package notify tells people who look at neither host nor console: of questions that wait for an answer, and of
-// content that a server says is malicious.
+// Package notify tells people who look at neither host nor console: of questions that wait for an answer, of content
+// that a server says is malicious, and of servers that lose trust.
 //
 //	n := notify.New(notify.Options{Webhook: &notify.Webhook{URL: url, Secret: secret, Answers: true}, Logger: log})
 //	gateway.Options{Asked: func(b *approve.Book, p *approve.Pending) { n.Asked(b, p) }}
@@ -99,20 +99,28 @@ func (n *Notifier) Asked(book Answers, p *approve.Pending) {
 // Tells reports whether there is anybody to tell.
 func (n *Notifier) Tells() bool { return n.hook != nil || n.desktop != nil }
 
-// Record implements [record.Recorder]: it tells of events that are findings, does not wait, and never fails.
+// Record implements [record.Recorder]: it tells of events that are findings, and of servers that lose trust. It does
+// not wait, and never fails.
 func (n *Notifier) Record(_ context.Context, e *record.Event) error {
-	if !isFinding(e) {
-		return nil
+	switch {
+	case isFinding(e):
+		n.tell(findingTitle, e, findingMessage, findingBrief)
+	case e.Kind == record.Trust && e.Effect == "lowered":
+		n.tell(trustTitle, e, trustMessage, trustBrief)
 	}
+	return nil
+}
+
+// tell tells of an event over every channel.
+func (n *Notifier) tell(title string, e *record.Event, whole func(*record.Event) message, brief func(*record.Event) string) {
 	if n.hook != nil {
-		m := findingMessage(e)
+		m := whole(e)
 		n.run(webhookChannel, func() { n.hook.deliver(n.life, m, nil) })
 	}
 	if n.desktop != nil {
-		text := findingBrief(e)
-		n.run(desktopChannel, func() { n.show(findingTitle, text) })
+		text := brief(e)
+		n.run(desktopChannel, func() { n.show(title, text) })
 	}
-	return nil
 }
 
 // Counts returns the outcomes of notifications, sorted by channel and result.

@@ -17,13 +17,15 @@ import (
 const (
 	typeAsked   = "approval.asked"
 	typeFinding = "finding.malicious"
+	typeTrust   = "trust.lowered"
 )
 
 // Bounds of texts of others, in characters.
 const (
 	maxName     = 200
 	maxFindings = 16
-	maxWord     = 40 // of a name on the desktop
+	maxReason   = 600 // why a server lost trust
+	maxWord     = 40  // of a name on the desktop
 )
 
 // An askedData is an open question in a notification. Every text that others chose is made plain.
@@ -103,6 +105,22 @@ func findingText(e *record.Event) string {
 	return what + plain.Quote(e.Name, maxName) + " of server " + word(e.Server) + "."
 }
 
+// A trustData is a server that lost trust in a notification. Every text that others chose is made plain.
+type trustData struct {
+	Event  string `json:"event"` // its id in the record
+	Server string `json:"server"`
+	Text   string `json:"text"`
+}
+
+func trustMessage(e *record.Event) message {
+	text := "Server " + word(e.Server) + " is " + plain.Text(e.Message, maxReason) + ". See weir servers."
+	return newMessage("trust_"+e.ID, document{typeTrust, e.Time.UTC(), trustData{e.ID, word(e.Server), text}})
+}
+
+func trustBrief(e *record.Event) string {
+	return "Server " + harmless(e.Server) + " has broken its contract. See weir servers."
+}
+
 // word makes text of others plain.
 func word(s string) string { return plain.Text(s, maxName) }
 
@@ -110,6 +128,7 @@ func word(s string) string { return plain.Text(s, maxName) }
 const (
 	askedTitle   = "Weir: a question waits"
 	findingTitle = "Weir: malicious content"
+	trustTitle   = "Weir: a server is trusted less"
 )
 
 func askedBrief(p *approve.Pending) string {

@@ -474,7 +474,7 @@ func TestNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestFindings tells of malicious content that entered a session, and of what was kept from it, and of nothing else.
+// TestFindings tells of malicious content that entered a session or was kept from it, of a server that lost trust, and of nothing else.
 func TestFindings(t *testing.T) {
 	rec := newReceiver(t, func(w http.ResponseWriter, _ request) {})
 	r := newRig(t, hook(rec))
@@ -483,7 +483,7 @@ func TestFindings(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r.counted(t, notify.Count{Channel: "webhook", Result: notify.Delivered, N: 2})
+	r.counted(t, notify.Count{Channel: "webhook", Result: notify.Delivered, N: 3})
 	var all []string
 	for _, sent := range rec.requests() {
 		if !sent.signed {
@@ -492,14 +492,16 @@ func TestFindings(t *testing.T) {
 		all = append(all, string(sent.body))
 	}
 	told := strings.Join(all, "\n")
-	for _, want := range []string{`"type":"finding.malicious"`, `"withheld":true`, `"withheld":false`, `is in an agent session now`, `was kept from an agent`, `\\u{202e}`} {
+	for _, want := range []string{`"type":"finding.malicious"`, `"withheld":true`, `"withheld":false`, `is in an agent session now`, `was kept from an agent`,
+		`\\u{202e}`,
+		`"type":"trust.lowered"`, `Server web is known from now on, line\\u{a}two. See weir servers.`} {
 		if !strings.Contains(told, want) {
 			t.Errorf("not told: %s in\n%s", want, told)
 		}
 	}
 }
 
-// events are two findings among others.
+// events are two findings and a server that lost trust, among others.
 func events() (all []*record.Event) {
 	add := func(kind record.Kind, change func(e *record.Event)) {
 		e := record.New(kind, time.Now())
@@ -507,6 +509,8 @@ func events() (all []*record.Event) {
 		change(e)
 		all = append(all, e)
 	}
+	add(record.Trust, func(e *record.Event) { e.Effect, e.Message = "lowered", "known from now on, line\ntwo" })
+	add(record.Trust, func(e *record.Event) { e.Effect = "restored" })
 	malicious := json.RawMessage(`{"response.annotations.maliciousActivityHint":true}`)
 	add(record.Label, func(e *record.Event) { e.Label = &label.Label{Malicious: true, Findings: label.SetOf("hidden text")} })
 	add(record.Label, func(e *record.Event) { e.Label = &label.Label{Untrusted: true} })

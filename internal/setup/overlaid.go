@@ -44,7 +44,7 @@ func (s *Setup) Servers(keys *Keychain) ([]gateway.Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		servers[i].Overlay = o
+		servers[i].Overlay, servers[i].Place = o, placeOf(s, servers[i].Name)
 	}
 	return servers, nil
 }

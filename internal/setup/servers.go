@@ -62,6 +62,20 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 	return out
 }
 
+// placeOf returns a text that no other entry of a configuration file has, so that breaches of a server go on with it
+// when its command is changed; "" for one that is in no file, such as that of weir wrap.
+func placeOf(s *Setup, name string) string {
+	if !slices.Contains(s.Files, s.Path) {
+		return ""
+	}
+	abs, err := filepath.Abs(s.Path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", abs, name))
+	return hex.EncodeToString(sum[:16])
+}
+
 // exposure returns the conditions on tools, which were read once already. One that cannot be read holds for no tool.
 func exposure(texts []string) guard.Exposure {
 	all := make(guard.Exposure, len(texts))

@@ -128,9 +128,10 @@ type Notification struct {
 // A Server is how a process stands with one server, over all connections to it.
 type Server struct {
 	Name        string    `json:"name"`
-	Transport   string    `json:"transport"` // "stdio", "http" or "sse"
-	Trust       string    `json:"trust"`
-	State       string    `json:"state"` // "idle", "ended", "failed", "connecting" or "connected"
+	Transport   string    `json:"transport"`         // "stdio", "http" or "sse"
+	Trust       string    `json:"trust"`             // that counts
+	Lowered     bool      `json:"lowered,omitempty"` // the configuration trusts it, and it has broken its contract
+	State       string    `json:"state"`             // "idle", "ended", "failed", "connecting" or "connected"
 	Connections int       `json:"connections"`
 	Protocols   []string  `json:"protocols,omitempty"`
 	PIDs        []int     `json:"pids,omitempty"`

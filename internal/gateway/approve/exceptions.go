@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	exceptionPrefix = "exception:"
-	exceptionsOf    = "weir:exceptions" // the principal of their rows
+	exceptionsOf = "weir:exceptions" // the principal of their rows
 
 	mostExceptions = 1000 // that count at one time
 	mostAtPlace    = 64

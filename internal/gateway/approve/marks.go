@@ -28,6 +28,9 @@ const (
 	beginPrefix = "begin:" // of an agent session that a person has begun in place of another
 	pastPrefix  = "past:"  // of that other
 
+	exceptionPrefix = "exception:" // of detection
+	conductPrefix   = "conduct:"   // of a server
+
 	grantLife = 12 * time.Hour
 	endLife   = 30 * 24 * time.Hour
 	beginLife = 100 * 365 * 24 * time.Hour
@@ -50,7 +53,7 @@ func newMarks(s store.Approvals, r record.Recorder, sessions Sessions) *marks {
 }
 
 func isStanding(binding string) bool {
-	prefixes := []string{grantPrefix, planPrefix, endPrefix, beginPrefix, pastPrefix, exceptionPrefix}
+	prefixes := []string{grantPrefix, planPrefix, endPrefix, beginPrefix, pastPrefix, exceptionPrefix, conductPrefix}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(binding, prefix) })
 }
 

@@ -31,7 +31,7 @@ func newConn(g *group, s Server, after <-chan struct{}) *Conn {
 		group: g, server: s, stats: g.statsOf(s.Name), gone: make(chan struct{}), after: after,
 	}}}
 	c.life, c.end = context.WithCancel(context.Background())
-	c.handler = handler{c}
+	c.handler, c.conduct = handler{c}, &g.Conduct
 	c.connected = func(conn *upstream.Conn) {
 		c.renew(conn)
 		c.relevel(conn)

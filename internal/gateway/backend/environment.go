@@ -44,11 +44,23 @@ type Options struct {
 	// Clean returns text of a server that is no answer to a call as hosts get it, or an error if they may not.
 	Clean func(text json.RawMessage) (json.RawMessage, error)
 
+	Conduct Conduct
+
 	// Hushed reports whether text that servers send outside of results is kept from hosts; nil: never.
 	Hushed func() bool
 
 	// Yield has one HTTP session give up its connections to servers, and reports whether one did.
 	Yield func() bool
+}
+
+// A Conduct is the consequence of breaches of contract for the servers that the operator knows or trusts. The zero
+// Conduct has none.
+type Conduct struct {
+	// Trust returns how far each of some servers is trusted now: as far as the operator says, or less.
+	Trust func(ctx context.Context, all ...*Server) ([]contract.Trust, error)
+
+	// Breach counts a breach of contract of a server's tool.
+	Breach func(ctx context.Context, s *Server, tool string, b guard.Breach) error
 }
 
 // Defect records and logs that a server broke its contract, a schema or the protocol.
@@ -64,6 +76,7 @@ type environment struct {
 	*Options
 	tasks
 	reviews reviews
+	lowered atomic.Int64  // how often servers were seen to be trusted otherwise than before
 	starts  chan struct{} // holds a token for each server that is being started
 	startup atomic.Int64  // how long hosts wait for servers that do not answer their handshake, a time.Duration
 

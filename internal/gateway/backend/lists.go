@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -25,12 +26,14 @@ type source interface {
 	All() []*Conn
 	Connect(ctx context.Context) error
 	generation() *[]*Conn // changes with the configuration
+	listsChanged()        // tells hosts that every list may be another
 }
 
 // The lists of a set merge those of its servers.
 type lists struct {
 	env     *environment
 	servers source
+	heeding sync.Mutex // held while it is looked how far servers are trusted, so that nobody gets a list as of before
 
 	reading chan struct{}        // holds a token while a list that is not in the cache is being read
 	misses  map[string]time.Time // when a list was last read for a name that it did not have; guarded by the token
@@ -67,8 +70,42 @@ func (s *lists) Cached(kind catalog.Kind) *catalog.List {
 // Tools returns the tools that agents may call, as they were listed last; nil if nobody has listed them.
 func (s *lists) Tools() *detect.Tools { return s.tools.Load() }
 
-// List returns the merged list, from the cache if fresh is false and it is there.
+// Heed looks how far the servers are trusted now. The lists are made anew if that has changed, and hosts are told: the
+// contracts in them are those that count.
+func (s *lists) Heed(ctx context.Context) error {
+	s.heeding.Lock()
+	defer s.heeding.Unlock()
+	var of []*Server
+	var links []*Conn
+	for _, l := range s.servers.All() {
+		if server := l.of.Load(); server.Trust != contract.Untrusted {
+			of, links = append(of, server), append(links, l)
+		}
+	}
+	if of == nil || s.env.Conduct.Trust == nil {
+		return nil
+	}
+	trust, err := s.env.Conduct.Trust(ctx, of...)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for i, l := range links {
+		changed = l.heed(trust[i]) || changed
+	}
+	if changed {
+		s.env.lowered.Add(1)
+		s.drop("")
+		_ = s.env.Run(s.servers.listsChanged) // in its own goroutine: a host may be slow to take it
+	}
+	return nil
+}
+
+// List returns the merged list, from the cache if fresh is false and it is there, with the contracts that count now.
 func (s *lists) List(ctx context.Context, kind catalog.Kind, fresh bool) (*catalog.List, error) {
+	if err := s.Heed(ctx); err != nil {
+		return nil, err
+	}
 	if !fresh {
 		if l := s.Cached(kind); l != nil {
 			return l, nil
@@ -106,7 +143,7 @@ func (s *lists) Reread(ctx context.Context, kind catalog.Kind) (*catalog.List, e
 
 // read asks the servers for their lists, and keeps the merged one.
 func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
-	servers := s.servers.generation()
+	servers, lowered := s.servers.generation(), s.env.lowered.Load()
 	sources, err := s.fetch(ctx, kind)
 	if err != nil {
 		return nil, err
@@ -124,7 +161,7 @@ func (s *lists) read(ctx context.Context, kind catalog.Kind) (*catalog.List, err
 		return nil, fmt.Errorf("%s: %w", kind.Method, err)
 	}
 	s.mu.Lock()
-	if s.servers.generation() == servers { // or it is a list of servers that were configured before
+	if s.servers.generation() == servers && s.env.lowered.Load() == lowered { // or it is of servers as they were before
 		s.by[kind.Method] = l
 		if named := l.Named(); named != nil {
 			s.tools.Store(named)
@@ -187,7 +224,7 @@ func (s *lists) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source,
 		sources[i].Server, sources[i].Trust, sources[i].Words = l.Name(), l.Trust(), s.env.Words
 		sources[i].Overlay = l.Overlay()
 		sources[i].Listing = s.env.Listing(l.Expose())
-		if err := s.env.reviews.pin(ctx, kind, &sources[i]); err != nil {
+		if err := s.env.reviews.pin(ctx, l.of.Load(), kind, &sources[i]); err != nil {
 			return nil, err
 		}
 		out = append(out, sources[i])

@@ -2,15 +2,19 @@ package backend
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -91,7 +95,7 @@ func (v *reviews) pinned(ctx context.Context, server, name string) error {
 
 // pin holds the entries of a server's list whose definitions nobody has accepted. An error means that nothing of the
 // list may be shown.
-func (v *reviews) pin(ctx context.Context, kind catalog.Kind, s *catalog.Source) error {
+func (v *reviews) pin(ctx context.Context, of *Server, kind catalog.Kind, s *catalog.Source) error {
 	if v.Pins == nil {
 		return nil
 	}
@@ -106,7 +110,40 @@ func (v *reviews) pin(ctx context.Context, kind catalog.Kind, s *catalog.Source)
 	}
 	v.tellUnreviewed(s.Server, s.Trust)
 	v.holds(s.Server, kind.Pins, checked.Held)
+	if kind.Method == catalog.Tools.Method {
+		if err := v.weakened(ctx, of, s.Words.Reader, checked.Held); err != nil {
+			return err
+		}
+	}
 	s.Hold(kind, checked, v.howToAccept(s.Server))
+	return nil
+}
+
+// weakened counts a breach of contract for each accepted definition that a server has changed so that it promises what
+// the accepted one did not, or states nothing where that stated something.
+func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Reader, held map[string]pins.Held) error {
+	if v.Conduct.Breach == nil {
+		return nil
+	}
+	for name, h := range held {
+		if h.Accepted == nil {
+			continue
+		}
+		entry := h.Offered.Entry(pins.Tools, name)
+		before, _ := reader.ReadTool(h.Accepted.Entry(pins.Tools, name))
+		after, _ := reader.ReadTool(entry)
+		changed := slices.Concat(after.Narrows(before), after.Dropped(before))
+		if len(changed) == 0 {
+			continue
+		}
+		sum := sha256.Sum256(entry)
+		err := v.Conduct.Breach(ctx, of, name, guard.Breach{Occasion: "definition " + hex.EncodeToString(sum[:]), Defect: annotation.Defect{
+			Where: "annotations", Reason: "its definition was changed to promise more, or to say less: " + strings.Join(changed, ", "),
+		}})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type Server struct {
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
 	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
+	Place   string           // stands for its place in a configuration file; "" if it has none
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -38,7 +40,11 @@ func (s Server) Same(other Server) bool {
 }
 
 // The settings of a server are those that may change while it is connected.
-type settings struct{ of atomic.Pointer[Server] }
+type settings struct {
+	of      atomic.Pointer[Server]
+	conduct *Conduct
+	counts  atomic.Pointer[contract.Trust] // how far it is trusted at most, as was seen last; nil: nobody has looked
+}
 
 // agree takes over the settings of a configured server.
 func (s *settings) agree(server Server) {
@@ -46,10 +52,31 @@ func (s *settings) agree(server Server) {
 		server.Timeout = DefaultTimeout
 	}
 	s.of.Store(&server)
+	s.counts.Store(nil)
 }
 
-// Trust returns how far the operator trusts the server.
-func (s *settings) Trust() contract.Trust { return s.of.Load().Trust }
+// Trust returns how far the server is trusted: as the operator says, or less after breaches of its contract.
+func (s *settings) Trust() contract.Trust {
+	of, counts := s.of.Load(), s.counts.Load()
+	if of.Trust == contract.Untrusted || s.conduct.Trust == nil {
+		return of.Trust
+	}
+	if counts == nil {
+		trust, err := s.conduct.Trust(context.Background(), of)
+		if err != nil {
+			return contract.Untrusted
+		}
+		s.counts.CompareAndSwap(nil, &trust[0])
+		return trust[0]
+	}
+	return min(*counts, of.Trust) // of another configuration, perhaps
+}
+
+// heed notes how far the server is trusted now, and reports whether that has changed since it was noted last.
+func (s *settings) heed(trust contract.Trust) (changed bool) {
+	before := s.counts.Swap(&trust)
+	return before != nil && *before != trust
+}
 
 // Overlay returns the operator's descriptions of the server; nil if there are none.
 func (s *settings) Overlay() *overlay.Overlay { return s.of.Load().Overlay }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -14,7 +15,8 @@ import (
 // A ServerStatus is how a gateway stands with one server, over all connections to it.
 type ServerStatus struct {
 	Name        string
-	Trust       contract.Trust
+	Trust       contract.Trust // that counts
+	Lowered     bool           // the operator trusts it more
 	State       State
 	Connections int       // that are open
 	Protocols   []string  // revisions of the open ones, sorted, each once
@@ -62,15 +64,31 @@ func (s *ServerStatus) add(seen *connState) {
 // Status returns the number of sets of connections, and how the gateway stands with each server. It waits for no
 // server.
 func (r *Registry) Status() (sets int, servers []ServerStatus) {
+	var counts struct { // are read without the lock, for which hosts wait
+		unreviewed map[string]pins.Counts
+		trust      map[string]contract.Trust
+	}
+	if r.Pins != nil {
+		counts.unreviewed, _ = r.Pins.Unreviewed() // calls fail if this does
+	}
+	if r.Conduct.Trust != nil {
+		counts.trust = map[string]contract.Trust{}
+		for _, server := range r.Configured() {
+			trust, err := r.Conduct.Trust(context.Background(), &server)
+			if err != nil {
+				trust = []contract.Trust{contract.Untrusted}
+			}
+			counts.trust[server.Name] = trust[0]
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var counts map[string]pins.Counts
-	if r.Pins != nil {
-		counts, _ = r.Pins.Unreviewed() // calls fail if this does
-	}
 	for _, server := range r.servers {
 		one := ServerStatus{Name: server.Name, Trust: server.Trust, State: Idle}
-		one.Unreviewed = counts[server.Name].Unvouched(server.Trust != contract.Untrusted)
+		if trust, ok := counts.trust[server.Name]; ok {
+			one.Trust, one.Lowered = min(trust, server.Trust), trust < server.Trust
+		}
+		one.Unreviewed = counts.unreviewed[server.Name].Unvouched(one.Trust != contract.Untrusted)
 		m := r.statsOf(server.Name)
 		one.Calls, one.InFlight = m.calls.Load(), m.inFlight.Load()
 		for set := range r.sets {

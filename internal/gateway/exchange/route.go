@@ -228,6 +228,9 @@ func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *
 	if len(l.Expose()) > 0 && !slices.Contains(ofTasks, m.Method) {
 		return nil, rpc.Errorf(rpc.MethodNotFound, "method not found: %s", m.Method)
 	}
+	if err := set.Heed(ctx); err != nil {
+		return nil, rpc.Errorf(rpc.InternalError, "%s", hosterror.Text(err))
+	}
 	from, rerr := lineageOf(ctx, f, m.Params, set)
 	if rerr != nil {
 		return nil, rerr

@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/internal/bounded"
+	"github.com/weir-mcp/weir/internal/rawjson"
+)
+
+// A Breach is a breach of contract by the server of a call: an answer or a resolution outside of the declaration of its
+// tool, or an answer without the annotations that all before it had.
+type Breach struct {
+	annotation.Defect
+	Occasion string // such as an agent session: breaches of one tool on one occasion are one
+	Data     bool   // whether it is about data, and not about the effects of the tool
+}
+
+// Bounds of the memory of annotations.
+const (
+	manyAnnotated = 8    // answers of a tool in a row with annotations, after which one without them is a defect
+	maxAnnotated  = 4096 // tools
+	varies        = -1   // the tool annotates some answers, and others not
+)
+
+const (
+	resultAnnotations = "_meta.annotations."
+	maliciousHint     = "maliciousActivityHint"
+)
+
+// breaches tells of breaches of contract.
+type breaches struct {
+	told func(ctx context.Context, c *Call, b Breach) error // nil: nobody is told
+
+	mu sync.Mutex
+	by *bounded.Map[string, int] // answers with annotations of each tool, in this process
+}
+
+func newBreaches(told func(ctx context.Context, c *Call, b Breach) error) *breaches {
+	return &breaches{told: told, by: bounded.NewMap[string, int](maxAnnotated)}
+}
+
+// outside tells that an answer or a resolution is outside of the tool's declaration. To report malicious content costs
+// a server nothing: others may have written it.
+func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect, data bool) error {
+	all = slices.DeleteFunc(all, func(d annotation.Defect) bool { return d.Where == resultAnnotations+maliciousHint })
+	if b.told == nil || len(all) == 0 {
+		return nil
+	}
+	occasion := fmt.Sprintf("session %s %t", bind(c.Session.Principal, c.Session.Key), data)
+	if err := b.told(ctx, c, Breach{all[0], occasion, data}); err != nil {
+		return fmt.Errorf("counting a breach of contract: %w", err)
+	}
+	return nil
+}
+
+// bare returns the defect of an answer without the annotations that all answers of its tool before it had; nil if it is
+// none.
+func (b *breaches) bare(r *request, a Answer, claim *annotation.Claim) *annotation.Defect {
+	if r.asked || a.Error != nil || r.Method != "tools/call" || !isFinal(a.Result) || isToolError(a.Result) {
+		return nil
+	}
+	annotated := !claim.Label.IsZero() || !claim.Stated.Equal(contract.Contract{})
+	key := bind(r.Server, r.Reached, r.Name)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, _ := b.by.Get(key)
+	switch {
+	case n == varies:
+	case annotated:
+		b.by.Set(key, min(n+1, manyAnnotated))
+	default:
+		b.by.Set(key, varies)
+		if n == manyAnnotated {
+			return &annotation.Defect{Where: "_meta.annotations", Reason: "the result has none, and all results of the tool before it had some"}
+		}
+	}
+	return nil
+}
+
+// isFinal reports whether a result is the outcome of a call: no question, and no task that goes on.
+func isFinal(result []byte) bool {
+	if kind, ok := rawjson.Get(result, "resultType"); ok && string(kind) != `"complete"` {
+		return false
+	}
+	_, isTask := rawjson.Get(result, "task")
+	return !isTask
+}
+
+// lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it. It
+// counts once for the tool.
+func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
+	c := &in.request.Call
+	d := b.bare(in.request, in.answer, &in.claim)
+	if d == nil {
+		return nil
+	}
+	if err := v.defect(ctx, c, *d); err != nil {
+		return err
+	}
+	return b.told(ctx, c, Breach{*d, "annotations of results", true})
+}

@@ -1,0 +1,92 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/session"
+)
+
+const (
+	annotated = `{"content":[],"_meta":{"annotations":{"returnMetadata":{"source":"internal","sensitivity":"financial"}}}}`
+	bareError = `{"content":[],"isError":true}`
+	bareTask  = `{"task":{"taskId":"1"}}`
+	warning   = `{"content":[],"_meta":{"annotations":{"maliciousActivityHint":true}}}`
+	outside   = `{"content":[],"_meta":{"annotations":{"openWorldHint":true}}}`
+)
+
+// TestBreaches calls tools and tells of the breaches of their contracts.
+func TestBreaches(t *testing.T) {
+	many := func(result string) []string { return slices.Repeat([]string{result}, 8) }
+	quiet := readSalaries
+	quiet.Malicious = contract.No
+	for _, test := range []struct {
+		name    string
+		results []string
+		want    string // tells of
+	}{
+		{"none", many(annotated), ""},
+		{"outside of what is declared", []string{outside, annotated, outside}, "session _meta.annotations.openWorldHint, session _meta.annotations.openWorldHint"},
+		{"a report of malicious content", []string{warning}, ""},
+		{"annotations that were always there", append(many(annotated), okResult, okResult), "annotations _meta.annotations"},
+		{"annotations that were there for a while", append(many(annotated)[1:], okResult), ""},
+		{"annotations that were there sometimes", slices.Concat([]string{okResult}, many(annotated), []string{okResult}), ""},
+		{"errors and tasks, which need none", append(many(annotated), bareError, bareTask, annotated), ""},
+		{"and after those", append(many(annotated), bareError, bareTask, okResult), "annotations _meta.annotations"},
+	} {
+		var told []string
+		f := newFixture(t, func(o *guard.Options) {
+			o.Breach = func(_ context.Context, c *guard.Call, b guard.Breach) error {
+				kind, _, _ := strings.Cut(b.Occasion, " ")
+				told = append(told, kind+" "+b.Where)
+				return nil
+			}
+		})
+		for _, result := range test.results {
+			c := call("tool", quiet, `{}`)
+			c.Trust = contract.Trusted
+			f.run(t, c, result)
+		}
+		if got := strings.Join(told, ", "); got != test.want {
+			t.Errorf("%s: told of %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestOccasions tells breaches in one agent session from those in another.
+func TestOccasions(t *testing.T) {
+	seen := map[string]int{}
+	f := newFixture(t, func(o *guard.Options) {
+		o.Breach = func(_ context.Context, _ *guard.Call, b guard.Breach) error {
+			seen[b.Occasion]++
+			return nil
+		}
+	})
+	for i := range 4 {
+		c := call("tool", readSalaries, `{}`)
+		c.Session = session.Ref{Key: fmt.Sprint("s", i%2), Principal: "ann"}
+		f.run(t, c, outside)
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d occasions: %v", len(seen), seen)
+	}
+}
+
+// TestUncountedBreachesAreNoResults withholds the answer whose breach cannot be counted.
+func TestUncountedBreachesAreNoResults(t *testing.T) {
+	f := newFixture(t, func(o *guard.Options) {
+		o.Breach = func(context.Context, *guard.Call, guard.Breach) error {
+			return errors.New("the disk is gone")
+		}
+	})
+	c := call("tool", readSalaries, `{}`)
+	if o := f.run(t, c, outside); o.Allowed() || o.Err == nil {
+		t.Errorf("outcome %+v", o)
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/home"
+	"github.com/weir-mcp/weir/internal/ledger"
+	"github.com/weir-mcp/weir/internal/plain"
+	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/store/sqlstore"
+)
+
+func newServers(env *home.Env) *cobra.Command {
+	var place string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "servers",
+		Short: "List the servers that have broken their contracts",
+		Long: fmt.Sprintf(`List the servers with breaches of contract that count, and how far each is trusted at most. A server
+that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
+is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
+changed to promise more or to say less, and an answer without annotations where all before it had
+some. It counts once for a tool and an agent session. A known server counts as untrusted after %[1]d
+breaches that are about definitions and resolutions.
+
+All processes that share the store go by it from their next call on. weir servers restore has a
+server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
+		Example: "  weir servers\n  weir servers --json\n  weir servers restore crm --why 'the new version has a right contract'",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return readStore(cmd.Context(), env, place, func(db *sqlstore.DB, _ string) error {
+				all, err := approve.NewConduct(db, nil).All(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(env.Stdout, append([]approve.Standing{}, all...))
+				}
+				_, err = env.Stdout.Write([]byte(standings(all)))
+				return err
+			})
+		},
+	}
+	addExceptionStore(cmd, &place)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	cmd.AddCommand(newServersRestore(env))
+	return cmd
+}
+
+// standings lists servers with breaches that count, for people.
+func standings(all []approve.Standing) string {
+	if len(all) == 0 {
+		return "no server has broken its contract\n"
+	}
+	var b strings.Builder
+	for _, s := range all {
+		counts := "no trust is lost yet"
+		if s.Lowered() {
+			counts = "counts as " + plain.Text(s.Counts, app.MaxName) + " at most"
+		}
+		fmt.Fprintf(&b, "%s  %s, breaches of its contract: %d\n", plain.Text(strings.Join(s.Servers, ", "), app.MaxName), counts, len(s.Breaches))
+		for _, breach := range s.Breaches {
+			fmt.Fprintf(&b, "    %s  tool %s, %s: %s\n", breach.At.Local().Format(time.DateTime), plain.Quote(breach.Tool, app.MaxName),
+				plain.Text(breach.Where, app.MaxName), plain.Text(breach.Why, app.MaxLine))
+		}
+	}
+	return b.String()
+}
+
+func newServersRestore(env *home.Env) *cobra.Command {
+	var flags deed
+	var place string
+	cmd := &cobra.Command{
+		Use:   "restore SERVER --why REASON",
+		Short: "Trust a server again as the configuration says",
+		Long: `Have the breaches of contract of a server count no longer, so that it is trusted again as far as the
+configuration says. A weir that is running knows with its next call. The log has an event of kind
+trust with the reason. Without a terminal it needs --yes.`,
+		Example: "  weir servers restore crm --why 'the new version has a right contract'",
+		Args:    needsArg("the name of a server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return remedy.Usage(errors.New("one server at a time"), "")
+			}
+			if err := app.NeedsReason(flags.why); err != nil {
+				return err
+			}
+			return withLedger(cmd.Context(), env, place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				conduct := approve.NewConduct(db, l)
+				all, err := conduct.All(cmd.Context())
+				if err != nil {
+					return err
+				}
+				of := standingsOf(all, args[0])
+				if of == nil {
+					return remedy.Usage(fmt.Errorf("%.80q: %w", args[0], approve.ErrNoBreach), "weir servers lists those with breaches")
+				}
+				fmt.Fprint(env.Stderr, standings(of))
+				if err := attended(env, flags.yes, "trust a server", "Trust it again?"); err != nil {
+					return err
+				}
+				n := 0
+				for _, one := range of {
+					forgiven, err := conduct.Restore(cmd.Context(), one, flags.why, env.Person(), commandLine)
+					if n += forgiven; err != nil {
+						return err
+					}
+				}
+				_, err = fmt.Fprintf(env.Stdout, "trusted again as the configuration says: %s; breaches that count no longer: %d\n",
+					plain.Text(args[0], app.MaxName), n)
+				return err
+			})
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			_ = readStore(cmd.Context(), env, place, func(db *sqlstore.DB, _ string) error {
+				all, err := approve.NewConduct(db, nil).All(cmd.Context())
+				for _, s := range all {
+					if len(args) == 0 {
+						names = append(names, s.Servers...)
+					}
+				}
+				return err
+			})
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags.flags(cmd, "restore it without asking")
+	addExceptionStore(cmd, &place)
+	return cmd
+}
+
+// standingsOf returns the standings of the named server, of which there are several if entries of different programs
+// have its name.
+func standingsOf(all []approve.Standing, server string) (of []approve.Standing) {
+	for _, s := range all {
+		if slices.Contains(s.Servers, server) {
+			of = append(of, s)
+		}
+	}
+	return of
+}

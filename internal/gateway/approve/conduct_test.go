@@ -1,0 +1,113 @@
+package approve_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/store"
+)
+
+// TestTrustOnlyFalls breaks contracts of servers that share names, programs and places, in any order. The trust in a
+// server falls by breaches of entries that it shares a program or a place with, by no others, and rises by the word of
+// a person alone.
+func TestTrustOnlyFalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := approve.NewConduct(store.NewMemory(nil), record.Discard())
+		word := func(of string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, of) }
+		var all []*approve.Served
+		for range 4 {
+			all = append(all, &approve.Served{Name: word("name") + "s", Reached: word("reached"), Place: word("place"),
+				Trust: rapid.SampledFrom([]contract.Trust{contract.Untrusted, contract.Known, contract.Trusted}).Draw(t, "trust")})
+		}
+		one := rapid.SampledFrom(all)
+		related := func(a, b *approve.Served) bool {
+			bare := a.Reached+a.Place == "" && b.Reached+b.Place == ""
+			return a.Reached != "" && a.Reached == b.Reached || a.Place != "" && a.Place == b.Place || bare && a.Name == b.Name
+		}
+		trust := func(s *approve.Served) contract.Trust {
+			got, err := c.Trust(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			before := map[*approve.Served]contract.Trust{}
+			for _, s := range all {
+				before[s] = trust(s)
+			}
+			s := one.Draw(t, "server")
+			b := approve.NewBreach(s, rapid.StringMatching("[a-f]").Draw(t, "tool"), guard.Breach{Occasion: "session", Data: rapid.Bool().Draw(t, "data")})
+			was, is, err := c.Note(t.Context(), s, b)
+			if err != nil || was != before[s] || is != trust(s) {
+				t.Fatalf("%v: noted %s -> %s, %v; it was %s and is %s", s, was, is, err, before[s], trust(s))
+			}
+			for _, o := range all {
+				if now := trust(o); now > before[o] || now < before[o] && !related(o, s) {
+					t.Fatalf("a breach of %+v: %+v was %s and is %s", s, o, before[o], now)
+				}
+			}
+		}
+		standings, err := c.All(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range standings {
+			if _, err := c.Restore(t.Context(), s, "why", "ann", "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range all {
+			if got := trust(s); got != s.Trust {
+				t.Fatalf("%+v is %s after all were restored: %+v", s, got, standings)
+			}
+		}
+	})
+}
+
+// TestBreachesOfManyProcesses notes breaches at one time. None is lost, and each fall of the trust is told.
+func TestBreachesOfManyProcesses(t *testing.T) {
+	kept := store.NewMemory(nil)
+	var mu sync.Mutex
+	var told []string
+	recorder := recorderFunc(func(e *record.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, e.Effect)
+	})
+	s := &approve.Served{Name: "s", Reached: "program", Trust: contract.Trusted}
+	var all sync.WaitGroup
+	for i := range 2 * approve.BreachesAStep {
+		all.Go(func() {
+			c := approve.NewConduct(kept, recorder)
+			if _, _, err := c.Note(t.Context(), s, approve.NewBreach(s, fmt.Sprint("t", i), guard.Breach{Occasion: "session"})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	c := approve.NewConduct(kept, recorder)
+	if got, err := c.Trust(t.Context(), s); got != contract.Untrusted || err != nil {
+		t.Errorf("trust %s, %v", got, err)
+	}
+	if !slices.Contains(told, "lowered") {
+		t.Error("nobody was told")
+	}
+}
+
+// recorderFunc is told of events.
+type recorderFunc func(e *record.Event)
+
+func (f recorderFunc) Record(_ context.Context, e *record.Event) error {
+	f(e)
+	return nil
+}
