@@ -190,8 +190,8 @@ func TestUnhideableResultsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// TestChoicesCountForCallsOfHosts holds that a call of a host's own tool goes where untrusted text says, if a look at a hidden
-// value told the agent of the place.
+// TestChoicesCountForCallsOfHosts holds that a call of a host's own tool goes where untrusted text says, if a look at a
+// hidden value told the agent of the place.
 func TestChoicesCountForCallsOfHosts(t *testing.T) {
 	f := newFixture(t, func(o *guard.Options) { o.Vault, o.Fixed = vault.New(vault.Limits{}), true })
 	f.g.Hidden.Use()

@@ -18,8 +18,8 @@ var ErrVentured = fmt.Errorf("%w: too many calls with hidden values did not go; 
 // the end of a probe, in a sum of its own. Most go, and a run of them costs little.
 type ventures struct{ runs probes }
 
-// ventureBits returns the bits that the nth call of a run adds to its cost, with those of the way in which the run ends:
-// the call is refused, asked about or warned of, or there is an error.
+// ventureBits returns the bits that the nth call of a run adds to its cost, with those of the way in which the run
+// ends: the call is refused, asked about or warned of, or there is an error.
 func ventureBits(n int) int {
 	if n == 1 {
 		return bitsOf(n) + 2
