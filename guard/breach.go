@@ -17,6 +17,7 @@ import (
 type Breach struct {
 	annotation.Defect
 	Occasion string // such as an agent session: breaches of one tool on one occasion are one
+	Release  bool   // it came with a release of the server, whose tools change at once: those of one day are one
 	Data     bool   // whether it is about data, and not about the effects of the tool
 }
 
@@ -52,7 +53,7 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 		return nil
 	}
 	occasion := fmt.Sprintf("session %s %t", bind(c.Session.Principal, c.Session.Key), data)
-	if err := b.told(ctx, c, Breach{all[0], occasion, data}); err != nil {
+	if err := b.told(ctx, c, Breach{Defect: all[0], Occasion: occasion, Data: data}); err != nil {
 		return fmt.Errorf("counting a breach of contract: %w", err)
 	}
 	return nil
@@ -102,5 +103,5 @@ func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
 	if err := v.defect(ctx, c, *d); err != nil {
 		return err
 	}
-	return b.told(ctx, c, Breach{*d, "annotations of results", true})
+	return b.told(ctx, c, Breach{Defect: *d, Occasion: "annotations of results", Data: true})
 }

@@ -176,17 +176,16 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 	for _, c := range []struct {
 		trust         contract.Trust
 		before, after string
-		want          contract.Trust
+		breaks        bool // once, though all tools changed
 	}{
-		{contract.Trusted, `"readOnlyHint":false`, `"readOnlyHint":true`, contract.Known},
-		{contract.Known, `"readOnlyHint":false`, `"readOnlyHint":true`, contract.Untrusted},
-		{contract.Trusted, `"readOnlyHint":true,"destructiveHint":false`, `"readOnlyHint":true`, contract.Known},
-		{contract.Trusted, `"readOnlyHint":true`, `"readOnlyHint":false`, contract.Trusted},
-		{contract.Trusted, ``, `"readOnlyHint":true`, contract.Trusted},
-		{contract.Known, `"readOnlyHint":true`, `"readOnlyHint":true,"title":"Other"`, contract.Known},
+		{contract.Trusted, `"readOnlyHint":false`, `"readOnlyHint":true`, true},
+		{contract.Known, `"readOnlyHint":false`, `"readOnlyHint":true`, true},
+		{contract.Trusted, `"readOnlyHint":true,"destructiveHint":false`, `"readOnlyHint":true`, true},
+		{contract.Trusted, `"readOnlyHint":true`, `"readOnlyHint":false`, false},
+		{contract.Trusted, ``, `"readOnlyHint":true`, false},
+		{contract.Known, `"readOnlyHint":true`, `"readOnlyHint":true,"title":"Other"`, false},
 	} {
 		path, shared := filepath.Join(t.TempDir(), "weir.lock"), store.NewMemory(nil)
-		var got contract.Trust
 		for _, annotations := range []string{c.before, c.after, c.after} {
 			file, err := pins.Open(path, pins.Options{})
 			if err != nil {
@@ -200,10 +199,13 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 			w.ask(hello)
 			w.send(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
 			w.until("l")
-			got = r.g.Status().Servers[0].Trust
+			if got := r.g.Status().Servers[0].Trust; got != c.trust {
+				t.Errorf("%s: %s, then %s: %s", c.trust, c.before, c.after, got)
+			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, then %s: %s, want %s", c.trust, c.before, c.after, got, c.want)
+		all, err := approve.NewConduct(shared, nil).All(t.Context())
+		if n := len(all); err != nil || (n > 0) != c.breaks || n > 0 && len(all[0].Breaches) > 2 { // a day may end
+			t.Errorf("%s: %s, then %s: %+v, %v", c.trust, c.before, c.after, all, err)
 		}
 	}
 }

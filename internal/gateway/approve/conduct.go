@@ -74,11 +74,15 @@ type Breach struct {
 // NewBreach returns a breach of a server's tool. Breaches of the same tool on the same occasion, such as an agent
 // session, are one.
 func NewBreach(s *Served, tool string, b guard.Breach) Breach {
+	at, of := time.Now().UTC(), tool
+	if b.Release {
+		of, b.Occasion = "", at.Format("release 2006-01-02")
+	}
 	// A digest, since rows outlive sessions and are to keep no key of one.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, tool, b.Occasion))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, of, b.Occasion))
 	return Breach{
 		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(b.Where), Why: cut(b.Reason),
-		Data: b.Data, At: time.Now().UTC(),
+		Data: b.Data, At: at,
 	}
 }
 

@@ -2,8 +2,6 @@ package backend
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -119,8 +117,8 @@ func (v *reviews) pin(ctx context.Context, of *Server, kind catalog.Kind, s *cat
 	return nil
 }
 
-// weakened counts a breach of contract for each accepted definition that a server has changed so that it promises what
-// the accepted one did not, or states nothing where that stated something.
+// weakened counts a breach of contract for accepted definitions that a server has changed so that they promise what the
+// accepted ones did not, or state nothing where those stated something.
 func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Reader, held map[string]pins.Held) error {
 	if v.Conduct.Breach == nil {
 		return nil
@@ -129,15 +127,13 @@ func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Re
 		if h.Accepted == nil {
 			continue
 		}
-		entry := h.Offered.Entry(pins.Tools, name)
 		before, _ := reader.ReadTool(h.Accepted.Entry(pins.Tools, name))
-		after, _ := reader.ReadTool(entry)
+		after, _ := reader.ReadTool(h.Offered.Entry(pins.Tools, name))
 		changed := slices.Concat(after.Narrows(before), after.Dropped(before))
 		if len(changed) == 0 {
 			continue
 		}
-		sum := sha256.Sum256(entry)
-		err := v.Conduct.Breach(ctx, of, name, guard.Breach{Occasion: "definition " + hex.EncodeToString(sum[:]), Defect: annotation.Defect{
+		err := v.Conduct.Breach(ctx, of, name, guard.Breach{Release: true, Defect: annotation.Defect{
 			Where: "annotations", Reason: "its definition was changed to promise more, or to say less: " + strings.Join(changed, ", "),
 		}})
 		if err != nil {
