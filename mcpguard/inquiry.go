@@ -57,13 +57,14 @@ func (f *flights) leave(c *guard.Call) {
 	f.calls = slices.DeleteFunc(f.calls, func(other *guard.Call) bool { return other == c })
 }
 
-// only returns the agent session that there were calls of; if there were none, that of the connection. The caller holds
-// the lock.
+// only returns the agent session that there were calls of; if there were none, the one that the program has. The caller
+// holds the lock.
 func (c *conn) only() (session.Ref, bool) {
 	if f := &c.flights; f.first != nil {
 		return *f.first, !f.several
 	}
-	return c.p.opts.Session(c.life), true
+	ref, err := c.p.listener(c.life)
+	return ref, err == nil
 }
 
 // whose returns the call that a request of the server belongs to.

@@ -206,7 +206,7 @@ func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, metho
 		return nil, err
 	}
 	beyond := protocol.Beyond(method, c.Params)
-	if c.Further = protocol.Returns(c.Params) && p.asked.ComesBack(ref, s.Name, c.Params) == nil; !c.Further {
+	if c.Further = protocol.Returns(c.Params) && p.asked.ComesBack(&asked.Call{Session: ref, Server: s.Name, Method: method, Params: c.Params}) == nil; !c.Further {
 		if beyond, err = protocol.Unasked(beyond, c.Params); err != nil {
 			return nil, err
 		}
@@ -311,7 +311,7 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	if !o.Allowed() {
 		return o.Refusal().Answer(c.Method), true, nil
 	}
-	p.asked.Note(c.Session, c.Server, a.Result)
+	p.asked.Note(&asked.Call{Session: c.Session, Server: c.Server, Method: c.Method, Params: c.Params}, a.Result)
 	if len(guard.InputRequests(a.Result)) > 0 {
 		p.accepted.Accept(v.Admission.Onward(), time.Now().Add(stateTime))
 	}

@@ -62,7 +62,10 @@ func (d *disk) walk(path string) end {
 
 // plainly is follow for a path without links. It reports whether the path is one, and looks at the same names.
 func (d *disk) plainly(path string) (e end, ok bool) {
-	if sep != "/" || len(path) < 2 || path[0] != '/' || filepath.Clean(path) != path || strings.HasPrefix(path, "/proc") || strings.HasPrefix(path, "/dev/fd") {
+	if sep != "/" || len(path) < 2 || path[0] != '/' || filepath.Clean(path) != path {
+		return e, false
+	}
+	if strings.HasPrefix(path, "/proc") || strings.HasPrefix(path, "/dev/fd") {
 		return e, false
 	}
 	var err error

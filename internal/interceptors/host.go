@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/interceptor"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
+	"github.com/weir-mcp/weir/internal/gateway/asked"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -77,7 +78,7 @@ func (p *desk) decide(ctx context.Context, ref session.Ref, s *Server, in *inter
 	if err != nil {
 		return interceptor.Verdict{}, nil, err
 	}
-	if err := p.asked.ComesBack(ref, s.Name, sent); err != nil {
+	if err := p.asked.ComesBack(&asked.Call{Session: ref, Server: s.Name, Method: in.Event, Params: sent}); err != nil {
 		return interceptor.Verdict{}, nil, bad("%s", err)
 	}
 	c, err := p.newCall(ctx, ref, s, in.Event, sent)

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/interceptor"
+	"github.com/weir-mcp/weir/internal/gateway/asked"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/session"
 )
@@ -25,10 +26,15 @@ func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.O
 	if o, ok := p.calls.decided(of, in.Payload); ok {
 		return o, nil
 	}
-	p.asked.Note(ref, s.Name, in.Payload)
 	o, err := p.observeAs(ctx, ref, s, in, of)
-	if err == nil {
-		p.calls.decide(in.Context, of, in.Payload, o)
+	if err != nil {
+		return o, err
+	}
+	p.calls.decide(in.Context, of, in.Payload, o)
+	for _, m := range of {
+		if m.call != nil && passes(o.Effect) {
+			p.asked.Note(&asked.Call{Session: ref, Server: s.Name, Method: in.Event, Params: m.call.Params}, in.Payload)
+		}
 	}
 	return o, err
 }

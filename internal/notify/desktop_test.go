@@ -89,7 +89,7 @@ func TestTheDesktopIsNotFlooded(t *testing.T) {
 			}
 		}
 	}
-	r.counted(t, notify.Count{Channel: "desktop", Result: notify.Delivered, N: 6}, notify.Count{Channel: "desktop", Result: notify.Dropped, N: 34})
+	r.counted(t, notify.Count{Channel: "desktop", Result: notify.Delivered, N: 6}, notify.Count{Channel: "desktop", Result: notify.Dropped, N: 54})
 	if n != 6 {
 		t.Errorf("%d were shown", n)
 	}

@@ -79,6 +79,16 @@ func NamesConversation(key string) bool {
 	return slices.Contains(conversations, kind)
 }
 
+// inFolder ends the kinds of keys of hosts that name conversations in some requests, for all others of a folder.
+const inFolder = "-folder"
+
+// namesInCalls reports whether a key is of such a host.
+func namesInCalls(key string) bool {
+	_, rest, _ := strings.Cut(key, "/")
+	kind, _, _ := strings.Cut(rest, ":")
+	return strings.HasSuffix(kind, inFolder)
+}
+
 // maxKeyValue bounds the name that a host may choose as a key; a longer one is replaced by its digest.
 const maxKeyValue = 200
 
@@ -267,7 +277,7 @@ func (h *Host) usual(client string) string {
 	}
 	for _, known := range identifiers { // other hosts of the folder do not count in its conversations
 		if strings.HasPrefix(client, known.client) {
-			return h.key(known.kind+"-folder", h.Local.Folder)
+			return h.key(known.kind+inFolder, h.Local.Folder)
 		}
 	}
 	return h.key("folder", h.Local.Folder)

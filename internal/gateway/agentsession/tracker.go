@@ -112,5 +112,12 @@ func (t *Tracker) Only() (session.Ref, bool) {
 	return ref, err == nil
 }
 
+// Unsure reports whether the connection may be of a conversation which is not known yet, with a label of its own: its
+// session is of a place alone, and no request has come so far, or the host names conversations in calls only.
+func (t *Tracker) Unsure() bool {
+	ref, _ := t.Only()
+	return !NamesConversation(ref.Key) && (t.first.Load() == nil || namesInCalls(ref.Key))
+}
+
 // Beside returns the key of the session whose label counts in that of a request too; "" for none.
 func (t *Tracker) Beside(key string) (string, error) { return t.Host.beside(key, t.ClientName(nil)) }

@@ -16,11 +16,11 @@ import (
 // most bounds the states and questions that are remembered. An answer to one that is forgotten counts as unasked.
 const most = 1 << 14
 
-// An item is a state that a server gave, or the name of a question that it asked.
+// An item is a state that a server gave, or the name of a question that it asked, in answer to a call.
 type item struct {
 	kind, server string
 	session      session.Ref
-	digest       [sha256.Size]byte
+	call, digest [sha256.Size]byte
 }
 
 // A Book holds questions of servers. The zero Book is empty. It is safe for concurrent use.
@@ -29,35 +29,75 @@ type Book struct {
 	items *bounded.Map[item, struct{}]
 }
 
-// Note notes the state and the questions in a result that an agent session got from a server.
-func (b *Book) Note(ref session.Ref, server string, result json.RawMessage) {
+// A Call is a request that a server answered with a question, or that a host makes again with the answer.
+type Call struct {
+	Session session.Ref
+	Server  string
+	Method  string
+	Params  json.RawMessage
+}
+
+// again returns the digest of all that is the same where a host makes the call again (2026-07-28, Multi Round-Trip
+// Requests).
+func (c *Call) again() [sha256.Size]byte {
+	params := c.Params
+	for _, name := range []string{"_meta", protocol.RequestState, protocol.InputResponses} {
+		params = rawjson.Delete(params, name)
+	}
+	return sha256.Sum256(append([]byte(c.Method+" "), rawjson.Canonical(params)...))
+}
+
+func (c *Call) item(kind, text string) item {
+	return item{kind, c.Server, c.Session, c.again(), sha256.Sum256([]byte(text))}
+}
+
+// Note notes the state and the questions in a result that a call got.
+func (b *Book) Note(c *Call, result json.RawMessage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
 		b.items = bounded.NewMap[item, struct{}](most)
 	}
-	if state, ok := rawjson.Get(result, protocol.RequestState); ok {
-		b.items.Set(item{"state", server, ref, sha256.Sum256(rawjson.Canonical(state))}, struct{}{})
+	if state, ok := stateOf(result); ok {
+		b.items.Set(c.item("state", state), struct{}{})
 	}
 	requests, _ := rawjson.Get(result, protocol.InputRequests)
 	for name := range rawjson.Members(requests) {
-		b.items.Set(item{"question", server, ref, sha256.Sum256([]byte(name))}, struct{}{})
+		b.items.Set(c.item("question", name), struct{}{})
 	}
 }
 
-// ComesBack returns the error of params with a state that the server did not give to the agent session, or with answers
-// to questions that it did not ask there.
-func (b *Book) ComesBack(ref session.Ref, server string, params json.RawMessage) error {
+// stateOf returns the state in a result or in params, which is a string: an object could carry something in the order of
+// its members. Escapes in it are measured.
+func stateOf(doc json.RawMessage) (string, bool) {
+	raw, _ := rawjson.Get(doc, protocol.RequestState)
+	return rawjson.String(raw)
+}
+
+// ComesBack returns the error of a call with a state that the server did not give in answer to the same call of the agent
+// session, or with answers to questions that it did not ask there. Each counts once.
+func (b *Book) ComesBack(c *Call) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	noted := func(kind string, text []byte) bool {
+	var used []item
+	noted := func(kind, text string) bool {
+		i := c.item(kind, text)
+		used = append(used, i)
 		if b.items == nil {
 			return false
 		}
-		_, ok := b.items.Get(item{kind, server, ref, sha256.Sum256(text)})
+		_, ok := b.items.Get(i)
 		return ok
 	}
-	return protocol.ComesBack(params,
-		func(state json.RawMessage) bool { return noted("state", rawjson.Canonical(state)) },
-		func(name string) bool { return noted("question", []byte(name)) })
+	given := func(json.RawMessage) bool {
+		state, ok := stateOf(c.Params)
+		return ok && noted("state", state)
+	}
+	err := protocol.ComesBack(c.Params, given, func(name string) bool { return noted("question", name) })
+	if err == nil {
+		for _, i := range used {
+			b.items.Delete(i)
+		}
+	}
+	return err
 }

@@ -153,6 +153,9 @@ func (f *Host) Watch(ctx context.Context, m *rpc.Message, set *backend.Set, want
 // host's answer, as far as the guard lets that. The reason of a refusal is for the operator and not for the server.
 func (f *Host) Inquired(ctx context.Context, set *backend.Set, l *backend.Conn, m *rpc.Message) *rpc.Message {
 	req, call, err := whose(f, set, l)
+	if err == nil && req == nil && m.Method != guard.Roots && f.Agents.Unsure() {
+		err = guard.ErrSeveralSessions
+	}
 	if err != nil {
 		return rpc.ReplyError(m.ID, rpc.Errorf(rpc.MethodNotFound, "%s: %v", m.Method, err))
 	}
