@@ -206,7 +206,8 @@ func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, metho
 		return nil, err
 	}
 	beyond := protocol.Beyond(method, c.Params)
-	if c.Further = protocol.Returns(c.Params) && p.asked.ComesBack(&asked.Call{Session: ref, Server: s.Name, Method: method, Params: c.Params}) == nil; !c.Further {
+	back := &asked.Call{Session: ref, Server: s.Name, Method: method, Params: c.Params}
+	if c.Further = protocol.Returns(c.Params) && p.asked.ComesBack(back) == nil; !c.Further {
 		if beyond, err = protocol.Unasked(beyond, c.Params); err != nil {
 			return nil, err
 		}

@@ -67,15 +67,15 @@ func (b *Book) Note(c *Call, result json.RawMessage) {
 	}
 }
 
-// stateOf returns the state in a result or in params, which is a string: an object could carry something in the order of
-// its members. Escapes in it are measured.
+// stateOf returns the state in a result or in params, which is a string: an object could carry something in the order
+// of its members. Escapes in it are measured.
 func stateOf(doc json.RawMessage) (string, bool) {
 	raw, _ := rawjson.Get(doc, protocol.RequestState)
 	return rawjson.String(raw)
 }
 
-// ComesBack returns the error of a call with a state that the server did not give in answer to the same call of the agent
-// session, or with answers to questions that it did not ask there. Each counts once.
+// ComesBack returns the error of a call with a state that the server did not give in answer to the same call of the
+// agent session, or with answers to questions that it did not ask there. Each counts once.
 func (b *Book) ComesBack(c *Call) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
