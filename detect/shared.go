@@ -57,8 +57,7 @@ func share(w *scan, v *view, how escapes) *sharing {
 // help reads chunks until none is left.
 func (s *sharing) help() {
 	defer func() { _ = recover() }() // whoever reads the chunk again panics where somebody expects it
-	h := s.w.s.pool.Get().(*scan)
-	defer s.w.s.pool.Put(h)
+	h := s.w.s.pool.Get().(*scan)    // which goes back only if it ended well
 	v := h.begin(s.v.text, s.w.salt, s.w.tools, nil)
 	for {
 		o, part := s.chunk(h, v)
@@ -68,6 +67,7 @@ func (s *sharing) help() {
 		o.of(h, part, s.work)
 	}
 	*v, h.reading.text = view{}, nil
+	s.w.s.pool.Put(h)
 }
 
 // chunk returns the next chunk, in memory of the helper; no outcome if there is none.

@@ -17,8 +17,11 @@ import (
 type Breach struct {
 	annotation.Defect
 	Occasion string // such as an agent session: breaches of one tool on one occasion are one
-	Release  bool   // it came with a release of the server, whose tools change at once: those of one day are one
 	Data     bool   // whether it is about data, and not about the effects of the tool
+
+	// Changes are the digests of definitions that the server has changed, each of which counts once. A release changes
+	// many: those that are found on one day are one breach, whatever the occasion.
+	Changes []string
 }
 
 // Bounds of the memory of annotations.
@@ -85,11 +88,11 @@ func (b *breaches) bare(r *request, a Answer, claim *annotation.Claim) *annotati
 
 // isFinal reports whether a result is the outcome of a call: no question, and no task that goes on.
 func isFinal(result []byte) bool {
-	if kind, ok := rawjson.Get(result, "resultType"); ok && string(kind) != `"complete"` {
+	if kind, _ := rawjson.Get(result, "resultType"); string(kind) == `"input_required"` {
 		return false
 	}
-	_, isTask := rawjson.Get(result, "task")
-	return !isTask
+	task, _ := rawjson.Get(result, "task")
+	return rawjson.Kind(task) != '{'
 }
 
 // lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it. It

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,8 +96,12 @@ func (r received) handle(ctx context.Context) (mcp.Result, guard.Answer, error) 
 	return result, guard.Answer{Result: raw}, err
 }
 
-// withLabel gives the handler's result the _meta of the guard's answer. An empty one has no place for it.
+// withLabel gives the handler's result the _meta of the guard's answer, and the warning that the guard has put before its
+// texts. An empty one has no place for it.
 func withLabel(result mcp.Result, answer json.RawMessage) error {
+	if err := withWarning(result, answer); err != nil {
+		return err
+	}
 	raw, ok := rawjson.Get(answer, "_meta")
 	if !ok || !rawjson.HasMembers(rawjson.Delete(answer, "_meta")) {
 		return nil
@@ -107,4 +112,49 @@ func withLabel(result mcp.Result, answer json.RawMessage) error {
 	}
 	result.SetMeta(meta)
 	return nil
+}
+
+// withWarning puts the first text of the guard's answer before those of the handler's result, if the answer has one
+// more.
+func withWarning(result mcp.Result, answer json.RawMessage) error {
+	switch r := result.(type) {
+	case *mcp.CallToolResult:
+		if first := added(answer, "content", len(r.Content)); first != nil {
+			text, _ := rawjson.Get(first, "text")
+			said, _ := rawjson.String(text)
+			r.Content = slices.Insert(r.Content, 0, mcp.Content(&mcp.TextContent{Text: said}))
+		}
+	case *mcp.ReadResourceResult:
+		if first := added(answer, "contents", len(r.Contents)); first != nil {
+			warning := &mcp.ResourceContents{}
+			if err := json.Unmarshal(first, warning); err != nil {
+				return fmt.Errorf("decoding a warning: %w", err)
+			}
+			r.Contents = slices.Insert(r.Contents, 0, warning)
+		}
+	case *mcp.GetPromptResult:
+		if first := added(answer, "messages", len(r.Messages)); first != nil {
+			warning := &mcp.PromptMessage{}
+			if err := json.Unmarshal(first, warning); err != nil {
+				return fmt.Errorf("decoding a warning: %w", err)
+			}
+			r.Messages = slices.Insert(r.Messages, 0, warning)
+		}
+	}
+	return nil
+}
+
+// added returns the first element of a list in an answer that has more than so many.
+func added(answer json.RawMessage, list string, than int) (first json.RawMessage) {
+	raw, _ := rawjson.Get(answer, list)
+	n := 0
+	for element := range rawjson.Elements(raw) {
+		if n++; n == 1 {
+			first = element
+		}
+	}
+	if n <= than {
+		return nil
+	}
+	return first
 }

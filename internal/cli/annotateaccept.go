@@ -118,7 +118,7 @@ func offerParts(lock pins.Lock, s *lint.Server) *partsOffer {
 	for _, raw := range s.Tools {
 		name, now := pins.Tools.Define(raw)
 		p := draft.PartsOf(raw)
-		if seen[name] || o.Untrusted || s.Overlay.Tool(name).Roles([]byte("{}")).Known || len(p.Destinations) == 0 {
+		if seen[name] || o.Untrusted || s.Overlay.Tool(name).Roles([]byte("{}")).Known || len(p.Destinations) == 0 || p.Partial {
 			continue
 		}
 		seen[name] = true

@@ -58,6 +58,12 @@ func TestPartsOf(t *testing.T) {
 		{"send_note", "shareScope", `{"enum":["me","all"]}`, "destination"},
 		{"send_note", "stage", `{"enum":["a","b"]}`, "content"},
 		{"send_note", "channel", `{"enum":["a","b"]}`, "destination"},
+		{"send_note", "body", `{"anyOf":[{"type":"string"},{"type":"null"}]}`, "content"},
+		{"send_note", "body", `{"anyOf":[{"$ref":"#/$defs/Item"},{"type":"null"}]}`, "destination"},
+		{"send_note", "body", `{"oneOf":[{"type":"object","properties":{"visibility":{}}}]}`, "destination"},
+		{"send_note", "body", `{"$ref":"#/$defs/Item"}`, "destination"},
+		{"send_note", "body", `{"type":"array","items":{"$ref":"#/$defs/Item"}}`, "destination"},
+		{"send_note", "body", `{"type":"object","allOf":[{"properties":{"visibility":{}}}]}`, "destination"},
 		{"send_note", "amount", `{"type":"number"}`, "content"},
 		{"send_note", "amount", `{"type":"string"}`, "destination"},
 		{"create_note", "title", `{"type":"string"}`, "content"},
@@ -159,4 +165,16 @@ func FuzzOf(f *testing.F) {
 			t.Errorf("%v\n%s", err, out.String())
 		}
 	})
+}
+
+// TestPartial holds that a draft says so where it leaves an argument out.
+func TestPartial(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"properties":{"to":{},"body":{}}}`: false, `{"properties":{"body":{},"body.visibility":{}}}`: true,
+		`{"properties":{"a":{"properties":{"b[0]":{}}}}}`: true, `{}`: false,
+	} {
+		if p := draft.PartsOf(json.RawMessage(`{"name":"send","inputSchema":` + schema + `}`)); p.Partial != want {
+			t.Errorf("%s: %+v", schema, p)
+		}
+	}
 }

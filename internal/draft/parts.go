@@ -16,6 +16,8 @@ import (
 type Parts struct {
 	Destinations []Role
 	Contents     []Role
+
+	Partial bool // there are arguments to which no path leads, so it is no statement about all of them
 }
 
 // PartsOf guesses the parts that the arguments of a Tool of a tools/list result play, by the formats in its schema, its
@@ -25,7 +27,7 @@ func PartsOf(tool json.RawMessage) (p Parts) {
 	kind, _, _ := s.kind()
 	a := argument{chooses: kind == Destroys || kind == Executes, makes: s.makes(kind)}
 	schema, _ := rawjson.Get(tool, "inputSchema")
-	a.walk(schema, "", maxDepth, func(a argument) {
+	p.Partial = !a.walk(schema, "", maxDepth, func(a argument) {
 		role := Role{Argument: a.path}
 		var is part
 		if is, role.Reason, role.Sure = a.part(); is == destination {
@@ -41,33 +43,60 @@ func PartsOf(tool json.RawMessage) (p Parts) {
 const maxDepth = 4
 
 // walk calls do with each argument that a schema of an object has, and with the members of those that are objects or
-// lists of objects, by the paths of overlays. A member with a dot or a bracket in its name, to which no path leads, is
-// left out.
-func (a argument) walk(schema json.RawMessage, at string, depth int, do func(argument)) {
+// lists of objects, by the paths of overlays. It reports whether a path leads to all of them: to none with a dot or a
+// bracket in its name.
+func (a argument) walk(schema json.RawMessage, at string, depth int, do func(argument)) (all bool) {
 	properties, _ := rawjson.Get(schema, "properties")
 	if rawjson.Kind(properties) != '{' {
-		return
+		return true
 	}
-	all := map[string]json.RawMessage{}
+	all = true
+	members := map[string]json.RawMessage{}
 	for name, inner := range rawjson.Members(properties) {
-		all[name] = inner
+		members[name] = inner
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if name == "" || strings.ContainsAny(name, ".[]*") {
+			all = false
 			continue
 		}
-		a.path, a.schema = strings.TrimPrefix(at+"."+name, "."), all[name]
+		a.path, a.schema = strings.TrimPrefix(at+"."+name, "."), members[name]
 		a.words = split(a.path)
 		inside, way := a.schema, a.path
 		if items, ok := rawjson.Get(inside, "items"); ok {
 			inside, way = items, way+"[*]"
 		}
-		if members, ok := rawjson.Get(inside, "properties"); ok && rawjson.HasMembers(members) && depth > 1 {
-			a.walk(inside, way, depth-1, do)
+		if members, ok := rawjson.Get(inside, "properties"); ok && rawjson.HasMembers(members) && depth > 1 && !composed(a.schema) {
+			all = a.walk(inside, way, depth-1, do) && all
 		} else {
 			do(a)
 		}
 	}
+	return all
+}
+
+// composed reports whether a schema may have members that walk does not see, since they stand elsewhere.
+func composed(schema json.RawMessage) bool {
+	if kind := rawjson.Kind(schema); kind != '{' {
+		return kind != 't'
+	}
+	for name, value := range rawjson.Members(schema) {
+		switch name {
+		case "$ref", "$dynamicRef", "allOf", "if", "then", "else", "dependentSchemas", "patternProperties", "prefixItems", "contains", "unevaluatedProperties":
+			return true
+		case "items":
+			if composed(value) {
+				return true
+			}
+		case "anyOf", "oneOf":
+			for one := range rawjson.Elements(value) {
+				if _, object := rawjson.Get(one, "properties"); object || composed(one) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // A part is one of two.
@@ -90,6 +119,9 @@ type argument struct {
 // part guesses the part of an argument, and says why. The first sign that there is of it counts; sure is false if there
 // is none.
 func (a *argument) part() (is part, reason string, sure bool) {
+	if composed(a.schema) {
+		return destination, "its schema refers to others, whose members are not looked at", false
+	}
 	for _, sign := range []func() (part, string){a.format, a.place, a.identifier, a.power, a.choice, a.text, a.measure, a.described} {
 		if is, reason := sign(); reason != "" {
 			if a.chooses && is == content {

@@ -21,6 +21,9 @@ func (p *draftedPins) Check(_ context.Context, o pins.Offer) (pins.Checked, erro
 		}
 		var a pins.Arguments
 		parts := draft.PartsOf(d.Entry(o.Kind, name))
+		if parts.Partial {
+			continue
+		}
 		for _, r := range parts.Destinations {
 			a.Destination = append(a.Destination, r.Argument)
 		}

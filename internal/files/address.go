@@ -83,7 +83,11 @@ func (c *check) leadsTo(e *endpoint, text string, loose bool) bool {
 		if i < 0 {
 			return false
 		}
-		before := strings.TrimRight(text[:from+i], "0")
+		begins := max(0, from+i-longestHost)
+		before := strings.TrimRight(text[begins:from+i], "0")
+		if before == "" && begins > 0 {
+			return true // nobody looks further
+		}
 		from += i + len(digits)
 		if isDigitAt(text, from) || isDigitAt(before, len(before)-1) {
 			continue
@@ -93,6 +97,9 @@ func (c *check) leadsTo(e *endpoint, text string, loose bool) bool {
 		}
 	}
 }
+
+// longestHost is how far before a port its host is looked for, in bytes: none is longer.
+const longestHost = 1 << 10
 
 func isDigitAt(s string, i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 
@@ -162,6 +169,18 @@ func isPort(a guard.Text, port int) bool {
 
 // isHostGiven reports whether another argument of the call is a host that leads to an endpoint.
 func (c *check) isHostGiven(e *endpoint) bool {
+	given, known := c.given[e]
+	if !known {
+		if c.given == nil {
+			c.given = map[*endpoint]bool{}
+		}
+		given = c.findsHost(e)
+		c.given[e] = given
+	}
+	return given
+}
+
+func (c *check) findsHost(e *endpoint) bool {
 	return slices.ContainsFunc(c.touch.Texts, func(a guard.Text) bool {
 		text := address.Fold(strings.TrimSpace(a.Text))
 		return !a.Name && strings.Trim(text, "0123456789") != "" && text != "" && !strings.ContainsAny(text, hostEnds) && c.isHere(text, e)

@@ -224,6 +224,7 @@ type check struct {
 
 	looked map[string]bool // texts that are not paths of Weir's own
 	hosts  []string        // the names of this machine; nil: not asked yet
+	given  map[*endpoint]bool
 }
 
 // process says whether a value is the number of a process of Weir, or of a thread or a group of one.
@@ -251,7 +252,7 @@ func numbers(text string) (all []int) {
 	}
 	text = address.Fold(text)
 	for _, base := range []int{10, 0} {
-		if n, err := strconv.ParseInt(text, base, 0); err == nil {
+		if n, err := strconv.ParseInt(text, base, 32); err == nil { // no process has a larger one
 			all = append(all, int(n))
 		}
 	}
@@ -267,6 +268,9 @@ const maxNumber = 64
 // isWeir reports whether a number is that of a process of Weir: of this one, of another that runs the same program, of
 // a thread of either, or, with a minus, of the group of this one.
 func (c *check) isWeir(n int) bool {
+	if n == math.MinInt { // has no opposite
+		return false
+	}
 	if n < 0 {
 		return c.isWeir(-n) || slices.ContainsFunc(c.opts.Processes, func(own int) bool { return groupOf(own) == -n })
 	}

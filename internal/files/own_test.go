@@ -219,6 +219,7 @@ func TestOwnByCall(t *testing.T) {
 		{"chmod", true, []guard.Text{arg("path", "HOME/proj"), arg("mode", "000")}, true},
 		{"save", true, []guard.Text{arg("savePath", "HOME/proj"), arg("filename", "weir.yaml")}, true},
 		{"kill_process", true, []guard.Text{arg("pid", "424242")}, true},
+		{"kill_process", true, []guard.Text{arg("pid", "-9223372036854775808")}, false},
 		{"terminate", true, []guard.Text{arg("process", "424242")}, true},
 		{"write_file", true, []guard.Text{arg("path", "HOME/proj/docs/readme.md"), content}, false},
 		{"move_file", true, []guard.Text{arg("source", "HOME/proj/a.txt"), arg("destination", "HOME/proj")}, false},

@@ -15,7 +15,8 @@ var (
 	processFiles = words(`auxv cgroup children clear_refs cmdline comm coredump_filter cpu_resctrl_groups cpuset environ fd fdinfo io latency limits
 		loginuid maps mountinfo mounts mountstats net numa_maps oom_adj oom_score oom_score_adj pagemap personality sched schedstat sessionid smaps
 		smaps_rollup stack stat statm status syscall task timers timerslack_ns wchan`)
-	folderFiles = words("net sys sysvipc tty pressure fdinfo") // with all that is below
+	harmless    = words("stat status statm cmdline comm cgroup io loadavg") // of a process of Weir, too
+	folderFiles = words("net sys sysvipc tty pressure fdinfo")              // with all that is below
 )
 
 func words(text string) map[string]bool {
@@ -36,7 +37,7 @@ func (w *walk) proc(dir string) {
 	w.at, w.rest = filepath.Join(append([]string{dir}, names...)...), nil
 	if isProcess(names[0]) {
 		w.process, w.unsure = names[0], true
-		w.blind = !isFigure(names[1:])
+		w.blind = !isFigure(names[1:]) || isPattern(names[0]) && len(names) > 1 && !harmless[names[1]]
 	} else {
 		w.blind = !procFiles[names[0]] || len(names) > 1 && !folderFiles[names[0]] || slices.Contains(names, "..")
 	}
@@ -51,8 +52,11 @@ func (w *walk) descriptors() {
 
 // isProcess reports whether a name below /proc is that of a process, in a command perhaps by a variable or a pattern.
 func isProcess(name string) bool {
-	return name == "self" || name == "thread-self" || strings.Trim(name, "0123456789") == "" || strings.ContainsAny(name, "$*?[{%`")
+	return name == "self" || name == "thread-self" || strings.Trim(name, "0123456789") == "" || isPattern(name)
 }
+
+// isPattern reports whether a name in a command may stand for any process, and so for one of Weir's.
+func isPattern(name string) bool { return strings.ContainsAny(name, "$*?[{%`") }
 
 // isFigure reports whether names below the folder of a process lead to nothing but figures about it, or to one of its
 // standard streams.

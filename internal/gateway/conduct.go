@@ -57,6 +57,8 @@ func (c *conduct) ofCalls(servers func() []Server) func(context.Context, *guard.
 		if i < 0 {
 			return nil // it is configured no more, or it is weir itself
 		}
-		return c.ofServers().Breach(ctx, &all[i], call.Name, b)
+		answered := all[i]
+		answered.Reached = call.Reached // which may be configured no more
+		return c.ofServers().Breach(ctx, &answered, call.Name, b)
 	}
 }

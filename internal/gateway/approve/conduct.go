@@ -68,6 +68,7 @@ type Breach struct {
 	Where   string    `json:"where"`
 	Why     string    `json:"why"`
 	Data    bool      `json:"data,omitempty"` // whether it is about data, and not about the effects of the tool
+	Changes []string  `json:"changes,omitempty"`
 	At      time.Time `json:"at"`
 }
 
@@ -75,14 +76,14 @@ type Breach struct {
 // session, are one.
 func NewBreach(s *Served, tool string, b guard.Breach) Breach {
 	at, of := time.Now().UTC(), tool
-	if b.Release {
+	if b.Changes != nil {
 		of, b.Occasion = "", at.Format("release 2006-01-02")
 	}
 	// A digest, since rows outlive sessions and are to keep no key of one.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, of, b.Occasion))
 	return Breach{
 		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(b.Where), Why: cut(b.Reason),
-		Data: b.Data, At: at,
+		Data: b.Data, Changes: b.Changes, At: at,
 	}
 }
 
@@ -113,8 +114,15 @@ func NewConduct(s store.Approvals, r record.Recorder) *Conduct { return &Conduct
 
 // A conductOfOne is the rows that count for one server.
 type conductOfOne struct {
-	breaches []Breach // that count, each once, the oldest first
-	known    map[string]bool
+	breaches []Breach        // that count, each once, the oldest first
+	known    map[string]bool // by ID, with those that count no longer
+	changes  map[string]bool // of all these
+}
+
+// counted reports whether a breach was counted before.
+func (o *conductOfOne) counted(b *Breach) bool {
+	old := b.Changes != nil && !slices.ContainsFunc(b.Changes, func(digest string) bool { return !o.changes[digest] })
+	return old || o.known[b.ID]
 }
 
 // trust returns how far a server is trusted that the operator trusts so far. Claims of a known server about data do not
@@ -165,13 +173,16 @@ func readConduct(q *store.Question, err error) (row conductRow, _ error) {
 
 // weighed returns the breaches in rows that nobody has forgiven.
 func weighed(rows []conductRow) conductOfOne {
-	o := conductOfOne{known: map[string]bool{}}
+	o := conductOfOne{known: map[string]bool{}, changes: map[string]bool{}}
 	forgiven := map[string]bool{}
 	for _, row := range rows {
 		forgiven[row.Forgives] = true
 	}
 	for _, row := range rows {
 		if b := row.Breach; b != nil && !o.known[b.ID] {
+			for _, digest := range b.Changes {
+				o.changes[digest] = true
+			}
 			if o.known[b.ID] = true; !forgiven[b.ID] {
 				o.breaches = append(o.breaches, *b)
 			}
@@ -203,7 +214,7 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	if err != nil {
 		return contract.Untrusted, contract.Untrusted, err
 	}
-	if before = o.trust(s.Trust); o.known[b.ID] || before == contract.Untrusted || s.Trust == contract.Known && b.Data {
+	if before = o.trust(s.Trust); o.counted(&b) || before == contract.Untrusted || s.Trust == contract.Known && b.Data {
 		return before, before, nil
 	}
 	if err := c.keep(ctx, s, conductRow{Breach: &b}); err != nil {

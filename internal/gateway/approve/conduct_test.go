@@ -111,3 +111,48 @@ func (f recorderFunc) Record(_ context.Context, e *record.Event) error {
 	f(e)
 	return nil
 }
+
+// TestChangesCountOnce holds that a changed definition counts once, however often it is seen and on whatever days, and that
+// a person's word on it stays.
+func TestChangesCountOnce(t *testing.T) {
+	c := approve.NewConduct(store.NewMemory(nil), nil)
+	s := &approve.Served{Name: "crm", Reached: "program", Trust: contract.Trusted}
+	note := func(id string, changes ...string) {
+		b := approve.NewBreach(s, "find", guard.Breach{Changes: changes})
+		b.ID += id // as on another day
+		if _, _, err := c.Note(t.Context(), s, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	breaches := func() (n int) {
+		all, err := c.All(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range all {
+			n += len(of.Breaches)
+		}
+		return n
+	}
+	note("", "a", "b")
+	note("", "c") // of the same release
+	note("later", "b", "a")
+	if got := breaches(); got != 1 {
+		t.Errorf("%d breaches of one release", got)
+	}
+	note("later", "b", "d")
+	if got := breaches(); got != 2 {
+		t.Errorf("%d breaches of two releases", got)
+	}
+	all, err := c.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Restore(t.Context(), all[0], "reviewed", "ann", "test"); err != nil {
+		t.Fatal(err)
+	}
+	note("after", "d", "a")
+	if got := breaches(); got != 0 {
+		t.Errorf("%d breaches that a person forgave", got)
+	}
+}

@@ -47,23 +47,38 @@ func (c *Call) again() [sha256.Size]byte {
 	return sha256.Sum256(append([]byte(c.Method+" "), rawjson.Canonical(params)...))
 }
 
-func (c *Call) item(kind, text string) item {
-	return item{kind, c.Server, c.Session, c.again(), sha256.Sum256([]byte(text))}
+func (c *Call) item() item { return item{server: c.Server, session: c.Session, call: c.again()} }
+
+func (i item) of(kind, text string) item {
+	i.kind, i.digest = kind, sha256.Sum256([]byte(text))
+	return i
 }
+
+// mostAsked bounds the questions of one result that are remembered.
+const mostAsked = 256
 
 // Note notes the state and the questions in a result that a call got.
 func (b *Book) Note(c *Call, result json.RawMessage) {
+	state, gave := stateOf(result)
+	requests, _ := rawjson.Get(result, protocol.InputRequests)
+	if !gave && requests == nil {
+		return
+	}
+	of := c.item()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
 		b.items = bounded.NewMap[item, struct{}](most)
 	}
-	if state, ok := stateOf(result); ok {
-		b.items.Set(c.item("state", state), struct{}{})
+	if gave {
+		b.items.Set(of.of("state", state), struct{}{})
 	}
-	requests, _ := rawjson.Get(result, protocol.InputRequests)
+	n := 0
 	for name := range rawjson.Members(requests) {
-		b.items.Set(c.item("question", name), struct{}{})
+		if n++; n > mostAsked {
+			return
+		}
+		b.items.Set(of.of("question", name), struct{}{})
 	}
 }
 
@@ -77,11 +92,15 @@ func stateOf(doc json.RawMessage) (string, bool) {
 // ComesBack returns the error of a call with a state that the server did not give in answer to the same call of the
 // agent session, or with answers to questions that it did not ask there. Each counts once.
 func (b *Book) ComesBack(c *Call) error {
+	if !protocol.Returns(c.Params) {
+		return nil
+	}
+	of := c.item()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var used []item
 	noted := func(kind, text string) bool {
-		i := c.item(kind, text)
+		i := of.of(kind, text)
 		used = append(used, i)
 		if b.items == nil {
 			return false

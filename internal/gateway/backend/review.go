@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -123,24 +125,27 @@ func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Re
 	if v.Conduct.Breach == nil {
 		return nil
 	}
-	for name, h := range held {
+	var tools, changes, members []string
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		h := held[name]
 		if h.Accepted == nil {
 			continue
 		}
+		entry := h.Offered.Entry(pins.Tools, name)
 		before, _ := reader.ReadTool(h.Accepted.Entry(pins.Tools, name))
-		after, _ := reader.ReadTool(h.Offered.Entry(pins.Tools, name))
-		changed := slices.Concat(after.Narrows(before), after.Dropped(before))
-		if len(changed) == 0 {
-			continue
-		}
-		err := v.Conduct.Breach(ctx, of, name, guard.Breach{Release: true, Defect: annotation.Defect{
-			Where: "annotations", Reason: "its definition was changed to promise more, or to say less: " + strings.Join(changed, ", "),
-		}})
-		if err != nil {
-			return err
+		after, _ := reader.ReadTool(entry)
+		if changed := slices.Concat(after.Narrows(before), after.Dropped(before)); len(changed) > 0 {
+			sum := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, entry))
+			tools, changes, members = append(tools, name), append(changes, hex.EncodeToString(sum[:16])), append(members, changed...)
 		}
 	}
-	return nil
+	if tools == nil {
+		return nil
+	}
+	slices.Sort(members)
+	return v.Conduct.Breach(ctx, of, strings.Join(tools, ", "), guard.Breach{Changes: changes, Defect: annotation.Defect{
+		Where: "annotations", Reason: "definitions were changed to promise more, or to say less: " + strings.Join(slices.Compact(members), ", "),
+	}})
 }
 
 // all returns the definitions that no one has accepted, as their servers gave them last, by server, kind and name.

@@ -305,7 +305,7 @@ func (r *programRun) got(ids []string) (all []vault.Value, err error) {
 // one is as private from now on: the end of the program may tell of it.
 func (r *programRun) Value(ctx context.Context, name string) (program.Value, error) {
 	hidden, asking := r.f.Engine.Guard.Hidden, r.x.route.call
-	v, err := hidden.Value(ctx, asking.Session, name)
+	v, err := guard.Named(ctx, hidden, asking.Session, name)
 	if err != nil {
 		return program.Value{}, errors.New(valueError(err))
 	}
