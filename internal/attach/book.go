@@ -5,6 +5,7 @@ package attach
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/weir-mcp/weir/internal/hosterror"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -46,8 +47,8 @@ func newWelcome(result json.RawMessage) *welcome {
 	return &welcome{string(version), string(capabilities)}
 }
 
-// host notes a line of the host.
-func (b *book) host(text []byte) {
+// host notes a line of the host, and returns the part of the session that it sets anew, if any.
+func (b *book) host(text []byte) (sets string) {
 	m, err := rpc.Parse(text)
 	switch {
 	case err != nil:
@@ -56,7 +57,7 @@ func (b *book) host(text []byte) {
 		}
 	case m.IsRequest():
 		b.open[string(m.ID)]++
-		b.change(m)
+		return b.change(m)
 	case m.IsResponse():
 		delete(b.asked, spelled(m.ID))
 	case m.Method == "notifications/initialized":
@@ -65,22 +66,31 @@ func (b *book) host(text []byte) {
 		id, _ := rawjson.Get(m.Params, "requestId")
 		b.cancel(string(id))
 	}
+	return ""
 }
 
-// change notes a request if a session goes on differently after it.
-func (b *book) change(m *rpc.Message) {
+// change notes a request if a session goes on differently after it, and returns the part of the session that it sets.
+func (b *book) change(m *rpc.Message) (sets string) {
 	switch m.Method {
 	case "initialize":
 		if b.hello != nil {
-			return // it will be refused
+			return "" // it will be refused
 		}
 		b.hello = m
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		b.changing[string(m.ID)] = m
+		sets = part(m)
 	default:
-		return
+		return ""
 	}
 	b.overfull = b.overfull || len(m.Params) > maxRetold || len(b.changing) > maxStanding
+	return sets
+}
+
+// part returns the part of a session that a request sets.
+func part(m *rpc.Message) string {
+	uri, _ := rawjson.Get(m.Params, "uri")
+	return strings.Replace(m.Method, "/unsubscribe", "/subscribe", 1) + " " + spelled(uri)
 }
 
 // cancel notes that the host wants no answer any more. A handshake is not cancelled.
@@ -141,12 +151,8 @@ func (b *book) answered(id string, text []byte) {
 
 // settle notes a request that the session remembers.
 func (b *book) settle(m *rpc.Message) {
-	uri, _ := rawjson.Get(m.Params, "uri")
-	switch m.Method {
-	case "resources/unsubscribe":
-		delete(b.standing, "resources/subscribe "+spelled(uri))
-	default:
-		b.standing[m.Method+" "+spelled(uri)] = m
+	if b.standing[part(m)] = m; m.Method == "resources/unsubscribe" {
+		delete(b.standing, part(m))
 	}
 	b.overfull = b.overfull || len(b.standing) > maxStanding
 }

@@ -68,7 +68,8 @@ func Run(ctx context.Context, client *owner.Client, head json.RawMessage, w Wrap
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrAlone, err)
 	}
-	k.relay = newRelay(w.Host())
+	in, out := w.Host()
+	k.relay = newRelay(in, out, w.Log)
 	defer k.relay.close()
 	go k.relay.fromHost()
 	for {
@@ -199,6 +200,9 @@ func (k *keeper) serve(ctx context.Context, l *life) (status int, goesOn bool, e
 		return status, false, nil
 	}
 	goesOn, why := k.relay.lost()
+	if errors.Is(why, errLeft) {
+		return 0, false, nil
+	}
 	return 0, goesOn, errors.Join(err, why)
 }
 
