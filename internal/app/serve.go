@@ -155,12 +155,12 @@ func newGateway(env *home.Env, s *Service, kept *state, people *notify.Notifier,
 		Hosts: gateway.Hosts{
 			Local: local, HostAnswers: hostAnswers(s.Config),
 		},
-		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log,
+		Version: home.Version(), BaseEnv: s.BaseEnv, Stderr: env.Stderr, Budget: budgetOf(s.Config), Logger: s.Log, Own: gateway.Own(s.Config.Own),
 		Web: gateway.Web{
 			AllowedHosts: s.Config.HTTP.Hosts, AllowedOrigins: s.Config.HTTP.Origins, Share: s.Config.HTTP.Share, Apart: s.Config.HTTP.Apart,
 		},
-		Remembering: gateway.Remembering{Shared: s.Shared, TrustText: s.TrustText}, Own: gateway.Own(s.Config.Own),
-		Words: words, Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
+		Remembering: gateway.Remembering{Shared: s.Shared, TrustText: s.TrustText, Neighbors: s.Neighbors, Keep: s.Keep}, Words: words,
+		Pins: gatewayPins(s.locked), Review: s.reviewCommand(), Files: &s.ground,
 	}
 	if s.Config.Console != "" {
 		if _, _, err := consoleLog(kept); err != nil {

@@ -12,9 +12,11 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/label"
 )
 
 // A Service is the setup that a command serves, and how.
@@ -24,8 +26,11 @@ type Service struct {
 	Reload  func() (*setup.Setup, error) // loads the setup again; nil if it never changes
 	Log     *slog.Logger
 
-	Shared *guard.Memory                  // with other services, see gateway.Remembering
-	Start  func() (upstream.Child, error) // starts the program of a server elsewhere; nil: here
+	Shared    *guard.Memory           // with other services, see gateway.Remembering
+	Neighbors *backend.Neighbors      // likewise
+	Keep      func(label.Label) error // likewise
+
+	Start func() (upstream.Child, error) // starts the program of a server elsewhere; nil: here
 
 	TrustText string                 // the user's words beforehand
 	Session   string                 // the agent session of requests on stdio that name none; "" for that of the host or folder

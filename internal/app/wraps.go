@@ -20,12 +20,14 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/attach"
 	"github.com/weir-mcp/weir/internal/budget"
+	"github.com/weir-mcp/weir/internal/gateway/backend"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/owner"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/remedy"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -141,6 +143,8 @@ type Wraps struct {
 	opened  []*state          // the last one counts, as long as its store works
 	users   int               // of these
 	servers map[string]string // by name, the text that stands for them in the memory
+
+	neighbors backend.Neighbors
 }
 
 // ServeWraps serves the wraps that have a key until there are none for a while, or ctx ends.
@@ -210,6 +214,9 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 		return err // the wrap finds the same mistake
 	}
 	defer s.Close()
+	if err := w.join(s.Service, guest); err != nil {
+		return err
+	}
 	if s.kept, err = w.state(env, s.Service); err != nil {
 		return err // likewise
 	}
@@ -220,6 +227,27 @@ func (w *Wraps) attached(ctx context.Context, conn *net.UnixConn, build owner.Bu
 	}
 	defer time.AfterFunc(settled, debug.FreeOSMemory).Stop() // a start leaves much garbage
 	return guest.Serve(ctx, func(ctx context.Context) int { return s.Status(errors.Join(Serve(ctx, env, s.Service), leave())) })
+}
+
+// join makes a service a neighbor of those of the other wraps. The wrap keeps the label of text that the host is shown,
+// and may have kept one for an owner before this one.
+func (w *Wraps) join(s *Service, guest *attach.Guest) error {
+	if len(guest.Heard) > 0 {
+		var heard label.Label
+		if err := json.Unmarshal(guest.Heard, &heard); err != nil {
+			return err
+		}
+		w.neighbors.Recall(heard)
+	}
+	s.Neighbors = &w.neighbors
+	s.Keep = func(l label.Label) error {
+		heard, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		return guest.Keep(heard)
+	}
+	return nil
 }
 
 // state returns the state that the wraps share: all have one place for it, and none has settings of its own for it.

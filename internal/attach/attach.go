@@ -21,6 +21,8 @@
 //	                                          output, or {"op":"failed","child":1,"error":"…"}
 //	owner: {"op":"terminate","child":1} or {"op":"kill","child":1}
 //	wrap:  {"op":"ended","child":1,"status":2} or {"op":"ended","child":1,"signal":9}
+//	owner: {"op":"heard","heard":{…}}, before the host is shown text outside of answers; the next owner gets the last
+//	                                   one with "streams"
 //	wrap:  {"op":"stop"}                owner: {"op":"done","status":0}
 //
 // Promises:
@@ -28,9 +30,10 @@
 //   - Until "go" nothing is read or written, so that a wrap whose owner fails before goes on alone ([ErrAlone]).
 //   - A wrap that ends, in whatever way, ends its gateway in the owner. An owner that ends takes the server with it.
 //   - When the owner ends before it is done, another one takes its place, with a new process of the server. It is told
-//     the handshake and the requests that a session remembers, and nothing else that the host has sent before: no call
-//     is made twice. Each request of the host gets one answer, an error for those that were open. Requests of the old
-//     owner to the host are cancelled, and their ids are not used again, so that no late answer counts.
+//     the label of text that the host was shown, the handshake and the requests that a session remembers, and nothing
+//     else that the host has sent before: no call is made twice. Each request of the host gets one answer, an error for
+//     those that were open. Requests of the old owner to the host are cancelled, and their ids are not used again, so
+//     that no late answer counts.
 //   - A wrap ends with an owner that has no place to be taken: because owners end again and again, the host has left,
 //     or the server offers something else than before.
 //   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
@@ -65,6 +68,7 @@ const (
 	opTerminate = "terminate"
 	opKill      = "kill"
 	opEnded     = "ended"
+	opHeard     = "heard"
 	opStop      = "stop"
 	opDone      = "done"
 )
@@ -72,6 +76,7 @@ const (
 const (
 	maxMessage = 64 << 10
 	maxFiles   = 3
+	maxHeard   = 32 << 10
 	sendTime   = 5 * time.Second // for the other side to take a message
 )
 
@@ -84,6 +89,8 @@ type message struct {
 	Signal int    `json:"signal,omitempty"`
 	Error  string `json:"error,omitempty"`
 	Errno  int    `json:"errno,omitempty"` // of the system, behind the error
+
+	Heard json.RawMessage `json:"heard,omitempty"` // the label of text that the host was shown
 
 	files []*os.File
 }

@@ -4,9 +4,11 @@ package attach
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -333,5 +336,45 @@ func TestCheck(t *testing.T) {
 	defer conn.Close()
 	if all := <-got; all[0] != nil || all[1] == nil || all[2] == nil {
 		t.Errorf("%v", all)
+	}
+}
+
+// TestHeardIsTold has one owner after the other end: each is told the label that the wrap had kept last, and no owner has
+// one kept that the next could not be told.
+func TestHeardIsTold(t *testing.T) {
+	told := make(chan string, 3)
+	var lives atomic.Int32
+	c := owned(t, func(ctx context.Context, conn *net.UnixConn) {
+		g, err := Accept(conn)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer g.Close()
+		told <- string(g.Heard)
+		_ = g.Serve(ctx, func(context.Context) int {
+			life := lives.Add(1)
+			if life == 3 {
+				return 0
+			}
+			if err := g.Keep(fmt.Appendf(nil, `{"life":%d}`, life)); err != nil {
+				t.Error(err)
+			}
+			if g.Keep(bytes.Repeat([]byte{'1'}, maxHeard+1)) == nil {
+				t.Error("a label without end is kept")
+			}
+			_ = g.line.conn.Close()
+			return 0
+		})
+	})
+	w, _, shut := wrapOf(t, cat)
+	defer shut()
+	if status, err := Run(t.Context(), c, json.RawMessage(`{}`), w); status != 0 || err != nil {
+		t.Errorf("status %d, %v", status, err)
+	}
+	for _, want := range []string{"", `{"life":1}`, `{"life":2}`} {
+		if got := <-told; got != want {
+			t.Errorf("an owner is told %s, not %s", got, want)
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 type Guest struct {
 	Stdin, Stdout, Stderr *os.File // of the host
 	PID                   int      // of the wrap
+	Heard                 []byte   // that an owner before this one had the wrap keep last; empty: none
 
 	line *line
 
@@ -48,11 +49,20 @@ func Accept(conn *net.UnixConn) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Guest{Stdin: m.files[0], Stdout: m.files[1], Stderr: m.files[2], PID: pid, line: l, children: map[int]*distant{}}, nil
+	return &Guest{Stdin: m.files[0], Stdout: m.files[1], Stderr: m.files[2], PID: pid, Heard: m.Heard, line: l, children: map[int]*distant{}}, nil
 }
 
 // Close closes the streams.
 func (g *Guest) Close() { (&message{files: []*os.File{g.Stdin, g.Stdout, g.Stderr}}).close() }
+
+// Keep has the wrap keep the label of all text that the host was shown outside of answers, as JSON. Text that the owner
+// writes after that is shown only if the next owner gets to know the label.
+func (g *Guest) Keep(heard []byte) error {
+	if len(heard) > maxHeard {
+		return errors.New("the label of the text that the host was shown is too long")
+	}
+	return g.line.send(&message{Op: opHeard, Heard: heard})
+}
 
 // Serve calls serve once the wrap has said that it may begin, with a context that ends when the wrap leaves or wants
 // to, and tells the wrap the exit status that it returns.

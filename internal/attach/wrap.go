@@ -45,6 +45,7 @@ type keeper struct {
 	deaths []time.Time          // the last ones
 	child  *upstream.LocalChild // the last one of this owner; nil: none yet
 	id     int                  // of it
+	heard  json.RawMessage      // the label of text that the host was shown
 }
 
 // A life is all that one owner has to do with a wrap.
@@ -126,15 +127,15 @@ func (k *keeper) begin(ctx context.Context) (*life, error) {
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	l := &life{line: &line{conn: conn}, gone: make(chan struct{})}
-	if err := l.begin(ctx, k.Stderr); err != nil {
+	if err := l.begin(ctx, k.Stderr, k.heard); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// begin hands the owner its streams.
-func (l *life) begin(ctx context.Context, stderr *os.File) error {
+// begin hands the owner its streams, and the label of text that the host was shown before.
+func (l *life) begin(ctx context.Context, stderr *os.File, heard json.RawMessage) error {
 	in, input, err := os.Pipe()
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (l *life) begin(ctx context.Context, stderr *os.File) error {
 	}
 	defer out.Close()
 	l.out = output
-	if err := l.send(&message{Op: opStreams, files: []*os.File{in, out, stderr}}); err != nil {
+	if err := l.send(&message{Op: opStreams, Heard: heard, files: []*os.File{in, out, stderr}}); err != nil {
 		return err
 	}
 	m, err := l.receive()
@@ -219,6 +220,8 @@ func (k *keeper) keep(l *life) (status int, err error) {
 			err = k.launch(l, m.Child)
 		case opTerminate, opKill:
 			k.signal(m)
+		case opHeard:
+			k.heard = m.Heard
 		case opDone:
 			return m.Status, nil
 		}

@@ -126,8 +126,8 @@ exactly the arguments that are shown, as long as its session has seen nothing mo
 calls of that tool to the same destination may happen in that session too, for 12 hours; only where
 an overlay says which arguments are the destination. The start of an id will do. A request that is
 too long to be shown as a whole needs the --code that stands at the end of weir approvals ID.
-Without a terminal, --yes is the yes of a script; a terminal is asked all the same, so that no
-command that was copied from an agent approves a call unseen.`
+Without a terminal, --yes is the yes of a script, which is not asked; a terminal is asked all the
+same. Do not paste a command with --yes that an agent gave you.`
 	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session\n  weir approve K7Q2 --code H4TB"
 	cmd.Flags().StringVar(&code, "code", "", "the `CODE` at the end of the listing of a request that does not show everything")
 	cmd.Flags().BoolVar(&yes, "yes", false, "accept it without a terminal")

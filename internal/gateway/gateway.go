@@ -45,6 +45,7 @@ import (
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/sanitize"
 	"github.com/weir-mcp/weir/internal/streamable"
+	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/store"
@@ -94,6 +95,11 @@ type Options struct {
 type Remembering struct {
 	Shared    *guard.Memory // the memory that this gateway has conversations in common with; nil: none
 	TrustText string        // text that counts as the user's own in every agent session
+
+	// Neighbors are the gateways that the same host has beside this one, and Keep keeps the label of text that it is
+	// shown: see [backend.Options]. Both may be nil.
+	Neighbors *backend.Neighbors
+	Keep      func(label.Label) error
 }
 
 // remembering returns the memory of a gateway, in the room that it has for it. Other gateways of the process may have
@@ -226,9 +232,9 @@ func New(opts Options) (*Gateway, error) {
 	gw.servers = backend.New(opts.Servers, &backend.Options{
 		Record: opts.State, Log: opts.Logger, Words: opts.Words, Budget: opts.Budget, BaseEnv: opts.BaseEnv, Stderr: opts.Stderr,
 		Version: opts.Version, Pins: opts.Pins, Review: opts.reviewing(), Told: g.Told, Hear: g.Hear, Clean: g.Clean,
-		Conduct: conduct.ofServers(),
-		Yield:   func() bool { return gw.http.Yield() },
-		Hushed:  func() bool { return gw.engine.Hiding() },
+		Conduct: conduct.ofServers(), Neighbors: opts.Neighbors, Keep: opts.Keep,
+		Yield:  func() bool { return gw.http.Yield() },
+		Hushed: func() bool { return gw.engine.Hiding() },
 		Listing: func(e guard.Exposure) *guard.Listing {
 			p, mode := g.Rules()
 			return &guard.Listing{Exposure: e, Policy: p, Mode: mode}

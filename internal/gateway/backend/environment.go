@@ -49,6 +49,12 @@ type Options struct {
 	// Hushed reports whether text that servers send outside of results is kept from hosts; nil: never.
 	Hushed func() bool
 
+	Neighbors *Neighbors // with the sets of other gateways of the host; nil: there are none
+
+	// Keep keeps the label of all that the host may have been shown outside of results, by the neighbors too, before it
+	// is, for a process that takes the place of this one; nil: nobody keeps it.
+	Keep func(label.Label) error
+
 	// Yield has one HTTP session give up its connections to servers, and reports whether one did.
 	Yield func() bool
 }
@@ -82,6 +88,14 @@ type environment struct {
 
 	mu    sync.Mutex
 	stats map[string]*serverStats // by server
+}
+
+// newHeard returns the label of text for hosts that have been shown none, or that which the neighbors share.
+func (e *environment) newHeard() *guard.Heard {
+	if e.Neighbors != nil {
+		return &e.Neighbors.heard
+	}
+	return &guard.Heard{}
 }
 
 // patience returns how long hosts wait for servers that do not answer their handshake.

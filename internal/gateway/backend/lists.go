@@ -229,7 +229,7 @@ func (s *lists) fetch(ctx context.Context, kind catalog.Kind) ([]catalog.Source,
 		}
 		out = append(out, sources[i])
 	}
-	return out, nil
+	return out, s.env.tell()
 }
 
 // remember keeps the pages that a server answered, or returns the last ones if it did not.

@@ -39,7 +39,10 @@ func (c *Conn) mayTell(r *Request, m *rpc.Message) bool {
 	of := []*Request{r}
 	if r == nil || r.Call == nil {
 		said, text = c.Hear(c.Name(), c.Trust(), c.tools(), text), nil
-		c.heard.Join(said)
+		if err := c.hear(said); err != nil {
+			c.Log.Error("a message of a server is not passed on", "server", c.Name(), "method", m.Method, "error", err)
+			return false
+		}
 		of = c.requests.carrying()
 	}
 	for _, r := range of {

@@ -68,12 +68,18 @@ func (r *Registry) Own(hello upstream.Hello, owner Host) *Set {
 func (r *Registry) enter(hello upstream.Hello, owner Host) *Set {
 	set := newSet(r.environment, hello, owner)
 	set.leave = func() {
+		if r.Neighbors != nil {
+			r.Neighbors.leave(set)
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.sets, set)
 	}
 	r.sets[set] = true
 	set.adopt(r.servers)
+	if r.Neighbors != nil {
+		r.Neighbors.enter(set)
+	}
 	return set
 }
 
@@ -101,7 +107,7 @@ var errClosed = hosterror.New("the gateway is closed")
 // any may know it. The lock must be held.
 func (r *Registry) heardBy(principal string) *guard.Heard {
 	if r.heard[principal] == nil {
-		r.heard[principal] = &guard.Heard{}
+		r.heard[principal] = r.newHeard()
 	}
 	return r.heard[principal]
 }

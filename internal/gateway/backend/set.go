@@ -8,9 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weir-mcp/weir/guard"
-	"github.com/weir-mcp/weir/internal/gateway/catalog"
-	"github.com/weir-mcp/weir/internal/pins"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/label"
@@ -25,12 +22,15 @@ type Set struct {
 	leave      func()        // takes the set out of the registry
 	ended      chan struct{} // closed when the set is closed
 	announcing atomic.Bool   // that servers have come
+
+	keeping sync.Mutex
+	kept    label.Label // of all that hosts may have been shown, as it was kept last
 }
 
 func newSet(e *environment, hello upstream.Hello, owner Host) *Set {
 	set := &Set{ended: make(chan struct{})}
 	set.lists = newLists(e, set)
-	set.group = group{environment: e, Audience: &Audience{owner: owner, listeners: map[*Listener]bool{}}, Hello: hello, heard: &guard.Heard{},
+	set.group = group{environment: e, Audience: &Audience{owner: owner, listeners: map[*Listener]bool{}}, Hello: hello, heard: e.newHeard(),
 		tools: set.Tools, forget: set.drop, arrived: set.announceArrival}
 	return set
 }
@@ -173,26 +173,6 @@ func (set *Set) AwaitLists(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// Shown returns the label of everything that the hosts of the set may have been shown outside of results. It does not
-// depend on which host listed which server: definitions are pinned before any host sees them, and the pins outlive
-// connections and processes.
-func (set *Set) Shown() label.Label {
-	var counts map[string]pins.Counts
-	var err error
-	if kept := set.Pins; kept != nil {
-		if counts, err = kept.Unreviewed(); err != nil {
-			set.Log.Error("reading pins", "error", err)
-		}
-	}
-	l := set.heard.Label()
-	for _, server := range set.All() {
-		if err != nil || catalog.Unvouched(counts, server.Name(), server.Trust()) {
-			l = label.Join(l, guard.Definitions(server.Name()))
-		}
-	}
-	return l
 }
 
 // OnlyWith returns the connection to the only connected server that has a capability; nil if there are none or several.

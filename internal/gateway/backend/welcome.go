@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -69,7 +70,7 @@ func (set *Set) Welcome(ctx context.Context) (Welcome, error) {
 	if w.Info == nil {
 		w.Info, _ = json.Marshal(map[string]string{"name": "weir", "version": set.Version})
 	}
-	return w, w.clean(set.Clean)
+	return w, errors.Join(w.clean(set.Clean), set.tell())
 }
 
 // clean changes the texts as hosts get them.
