@@ -96,8 +96,8 @@ func (r received) handle(ctx context.Context) (mcp.Result, guard.Answer, error) 
 	return result, guard.Answer{Result: raw}, err
 }
 
-// withLabel gives the handler's result the _meta of the guard's answer, and the warning that the guard has put before its
-// texts. An empty one has no place for it.
+// withLabel gives the handler's result the _meta of the guard's answer, and the warning that the guard has put before
+// its texts. An empty one has no place for it.
 func withLabel(result mcp.Result, answer json.RawMessage) error {
 	if err := withWarning(result, answer); err != nil {
 		return err

@@ -101,7 +101,8 @@ func isPlain(s string) bool {
 
 func printsAsItself(r rune) bool {
 	const blankBraille = 0x2800 // has no ink, and is no blank to Unicode
-	return r == ' ' || r != blankBraille && unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && !unicode.Is(unicode.Variation_Selector, r)
+	unseen := r == blankBraille || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
+	return r == ' ' || unicode.IsPrint(r) && !unseen
 }
 
 func firstRunes(s string, n int) string {

@@ -112,10 +112,10 @@ func (f recorderFunc) Record(_ context.Context, e *record.Event) error {
 	return nil
 }
 
-// TestChangesCountOnce holds that a changed definition counts once, however often it is seen and on whatever days, and that
-// a person's word on it stays.
+// TestChangesCountOnce holds that a changed definition counts once, however often it is seen and on any day, and that a
+// person's word on it stays.
 func TestChangesCountOnce(t *testing.T) {
-	c := approve.NewConduct(store.NewMemory(nil), nil)
+	c := approve.NewConduct(store.NewMemory(nil), record.Discard())
 	s := &approve.Served{Name: "crm", Reached: "program", Trust: contract.Trusted}
 	note := func(id string, changes ...string) {
 		b := approve.NewBreach(s, "find", guard.Breach{Changes: changes})
