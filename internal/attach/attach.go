@@ -34,8 +34,8 @@
 //     else that the host has sent before: no call is made twice. Each request of the host gets one answer, an error for
 //     those that were open. Requests of the old owner to the host are cancelled, and their ids are not used again, so
 //     that no late answer counts.
-//   - A wrap ends with an owner that has no place to be taken: because owners end again and again, the host has left,
-//     or the server offers something else than before.
+//   - A wrap ends with its owner where no other can take its place: after the fourth end in 10 s, where the host has
+//     left, or where the server offers something else than before.
 //   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
 //     the parent of the wrap is the one that the owner is for, and so are the variables that programs inherit: see
 //     [Key].

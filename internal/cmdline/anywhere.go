@@ -84,8 +84,7 @@ func Reads(line string) (operands []string, ok bool) {
 	return r.operands, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ",") })
 }
 
-// reading is of no line that [Understand] does not take for one that reads: a word may be one thing to one reader and
-// another to the other.
+// reading also wants [Understand] to take the line for one that reads: two readers that disagree believe nothing.
 func reading(line string) (read, bool) {
 	words, ok := Words(line)
 	d, understood := Understand(line)

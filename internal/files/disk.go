@@ -3,7 +3,7 @@ package files
 import "sync"
 
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
-// It is not safe for concurrent use, and made anew for each call, since files change.
+// It is not safe for concurrent use, and emptied after each call, since files change.
 type disk struct {
 	seen map[string]entry
 
