@@ -122,14 +122,14 @@ type Hiding struct {
 
 	Computed bool // whether any part of the call, and that it is made, may depend on the values: a program has read them
 
-	Above   []string        // keys of the agent sessions above an isolated one: see [Hidden.Above]
-	Output  json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
-	Hide    bool            // the operator says that results of the tool are hidden
-	Written json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none
-	Changes string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
-	Looks   int             // bits that the call tells of hidden values: see [Hidden.Look]
-	Of      string          // the setup under which the value was hidden of which Looks are told
-	Tells   int             // of these, the bits that a refusal tells too, since Looks depends on the value
+	Above       []string        // keys of the agent sessions above an isolated one: see [Hidden.Above]
+	Output      json.RawMessage // the JSON Schema of the tool's results, as the server wrote it, or nil: a hidden result shows the keys in it
+	Hide        bool            // the operator says that results of the tool are hidden
+	Written     json.RawMessage // the arguments as the agent wrote them, with handles; nil if there are none
+	Changes     string          // how a sanitizer of the operator makes a value into another, for the event; "" if none does
+	Looks       int             // bits that the call tells of hidden values: see [Hidden.Look]
+	LookedSetup string          // the setup under which the value was hidden of which Looks are told
+	Tells       int             // of these, the bits that a refusal tells too, since Looks depends on the value
 
 	before json.RawMessage // Params as the host sent them, if values of these are redacted; else nil
 

@@ -50,9 +50,9 @@ type Options struct {
 	Contents Contents            // the parts of arguments and answers that events keep
 	Files    Files               // of this machine; nil: the text of a path is all that is known
 
-	Vault *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
-	Fixed bool         // no result can be replaced: a person is asked about those that rules hide, in spite of the Vault
-	Setup string       // names all of the operator's configuration that lowers labels of hidden values
+	Vault      *vault.Vault // keeps hidden results; nil: a person is asked about results that rules hide
+	CannotHide bool         // no result can be replaced: a person is asked about those that rules hide, in spite of the Vault
+	Setup      string       // names all of the operator's configuration that lowers labels of hidden values
 
 	Review func(server string) string // the command by which a person reviews definitions of a server; nil: there is none
 
@@ -96,7 +96,7 @@ func New(opts Options) (*Guard, error) {
 	g.evidence = evidence{opts.State, opts.Now}
 	g.contents, g.review = opts.Contents, opts.Review
 	g.annotator.detection = &g.contents.Detection
-	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.Fixed, setup: setup{g, opts.Setup}, state: opts.State, guard: g}
+	g.Hidden = &Hidden{vault: opts.Vault, hides: opts.Vault != nil && !opts.CannotHide, setup: setup{g, opts.Setup}, state: opts.State, guard: g}
 	g.Plans = &Plans{guard: g}
 	g.approver = approver{opts.Approvals, tracer, g.Plans}
 	g.machine = machine{opts.Files}

@@ -31,7 +31,7 @@ const maxGenerations = 64
 // Hidden is the values that agents were not shown. It is safe for concurrent use.
 type Hidden struct {
 	vault *vault.Vault // nil: nothing can be hidden
-	hides bool         // whether results can be: see [Options.Fixed]
+	hides bool         // whether results can be: see [Options.CannotHide]
 	setup setup
 	state State
 	guard *Guard
@@ -181,7 +181,7 @@ func (h *Hidden) hide(ctx context.Context, in *result, v *ruling, seen label.Lab
 	}
 	value, err := h.vault.Put(ctx, key, vault.Value{
 		Server: r.Server, Method: r.Method, Tool: r.Name, Arguments: r.Arguments, Result: a.Result, Error: a.Error,
-		Label: kept, Composed: in.composed, Output: output, By: h.setup.of(r.Uses),
+		Label: kept, Composed: in.composed, Output: output, Setup: h.setup.of(r.Uses),
 	})
 	if errors.Is(err, vault.ErrTooLarge) { // of which a refusal would tell
 		value, err = h.vault.Put(ctx, key, vault.Value{
@@ -309,7 +309,7 @@ func (h *Hidden) Keep(ctx context.Context, ref session.Ref, tool string, from []
 	for i := range from {
 		l = label.Join(l, from[i].Label)
 	}
-	return h.keep(ctx, ref, vault.Value{Tool: tool, By: h.setup.of(from), Label: asComputed(l), Part: part})
+	return h.keep(ctx, ref, vault.Value{Tool: tool, Setup: h.setup.of(from), Label: asComputed(l), Part: part})
 }
 
 // IsOriginal reports whether an agent had no part in a hidden value: a server gave it so, its call used no hidden value,
@@ -327,10 +327,10 @@ func (h *Hidden) Sanitized(
 	ctx context.Context, c *Call, from *vault.Value, stated func(label.Label) label.Label, part json.RawMessage,
 ) (vault.Value, error) {
 	l := from.Label
-	if IsOriginal(from) && from.By == h.setup.by() {
+	if IsOriginal(from) && from.Setup == h.setup.by() {
 		l = stated(l)
 	}
-	return h.keep(ctx, c.Session, vault.Value{Tool: c.Name, By: from.By, Label: l, Part: part})
+	return h.keep(ctx, c.Session, vault.Value{Tool: c.Name, Setup: from.Setup, Label: l, Part: part})
 }
 
 // keep keeps a value that Weir made of others.

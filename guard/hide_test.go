@@ -183,7 +183,7 @@ func TestUnhideableResultsAreAskedAbout(t *testing.T) {
 	}
 	p, _ := policy.Profile(policy.Headless)
 	for name, vault := range map[string]*vault.Vault{"without a vault": nil, "where no result can be replaced": vault.New(vault.Limits{})} {
-		without := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault, o.Fixed = p, vault, true })
+		without := newFixture(t, func(o *guard.Options) { o.Policy, o.Vault, o.CannotHide = p, vault, true })
 		if o := without.run(t, inbox(), okResult); o.Effect != policy.Ask {
 			t.Errorf("%s: %v", name, o.Effect)
 		}
@@ -193,7 +193,7 @@ func TestUnhideableResultsAreAskedAbout(t *testing.T) {
 // TestChoicesCountForCallsOfHosts holds that a call of a host's own tool goes where untrusted text says, if a look at a
 // hidden value told the agent of the place.
 func TestChoicesCountForCallsOfHosts(t *testing.T) {
-	f := newFixture(t, func(o *guard.Options) { o.Vault, o.Fixed = vault.New(vault.Limits{}), true })
+	f := newFixture(t, func(o *guard.Options) { o.Vault, o.CannotHide = vault.New(vault.Limits{}), true })
 	f.g.Hidden.Use()
 	sends := func() bool {
 		return f.g.Before(t.Context(), call("Bash", sendMail, `{"name":"Bash","arguments":{"command":"pay 72365"}}`)).Allowed()
@@ -233,7 +233,7 @@ func TestLooksAreCounted(t *testing.T) {
 	}
 	look := func(bits int) guard.Verdict {
 		c := call("weir_look", guard.Looking(), `{"name":"weir_look"}`)
-		c.Server, c.Looks, c.Of = guard.Own, bits, value.By
+		c.Server, c.Looks, c.LookedSetup = guard.Own, bits, value.Setup
 		return f.g.Hidden.Look(t.Context(), c)
 	}
 	if v := look(60); v.Effect != policy.Allow {
@@ -278,7 +278,7 @@ func TestOtherSetupsLowerNothing(t *testing.T) {
 			t.Errorf("%s: sanitized to %+v, %v", about, made.Label, err)
 		}
 		look := call("weir_look", guard.Looking(), `{"name":"weir_look"}`)
-		look.Server, look.Looks, look.Of = guard.Own, guard.MaxLooked+1, value.By
+		look.Server, look.Looks, look.LookedSetup = guard.Own, guard.MaxLooked+1, value.Setup
 		if v := other.g.Hidden.Look(t.Context(), look); about != "the same" && (v.Allowed() || v.Rule != guard.RuleLooked) {
 			t.Errorf("%s: a look at too much: %v", about, v)
 		}

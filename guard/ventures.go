@@ -87,7 +87,7 @@ func (s *setup) by() string {
 // of names the setup of a value that is made of others: none if another one hid any of these.
 func (s *setup) of(from []vault.Value) string {
 	by := s.by()
-	if slices.ContainsFunc(from, func(v vault.Value) bool { return v.By != by }) {
+	if slices.ContainsFunc(from, func(v vault.Value) bool { return v.Setup != by }) {
 		return ""
 	}
 	return by

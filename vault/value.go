@@ -24,7 +24,7 @@ type Value struct {
 	Composed  bool            `json:"composed,omitempty"` // hidden values, or what agents wrote earlier, may have a part in it
 	From      string          `json:"from,omitempty"`     // key of the session below that returned it
 	Output    json.RawMessage `json:"output,omitempty"`   // schema by which its shape was told; nil: it was not
-	By        string          `json:"by,omitempty"`       // the setup of the process that hid it, as its guard names it
+	Setup     string          `json:"setup,omitempty"`    // the setup of the process that hid it, as its guard names it
 }
 
 // size is the memory that a value takes, about.

@@ -46,7 +46,7 @@ func openDesk(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logg
 		Domains: c.Own.Domains, Me: c.Own.Me, Readers: c.Own.Readers, Files: files,
 		Taints:   session.NewTaints(session.TaintOptions{Store: kept.backend, Keep: keepLabels(c.Retention)}),
 		Contents: contentsOf(s, kept, detection),
-		Vault:    kept.vault, Fixed: true,
+		Vault:    kept.vault, CannotHide: true,
 	})
 	if err != nil {
 		people.Close()

@@ -379,7 +379,7 @@ func (f ownHost) each(ctx context.Context, m *rpc.Message) *rpc.Message {
 // So many of them a refusal tells too.
 func (x *ownCall) permitLook(ctx context.Context, bits, tells int, derives bool) (*guard.Admission, *rpc.Message) {
 	call := x.route.call
-	call.Looks, call.Tells, call.Of = bits, tells, x.value.By
+	call.Looks, call.Tells, call.LookedSetup = bits, tells, x.value.Setup
 	if !derives {
 		typed := x.value
 		typed.Label = typed.Label.Typed()
