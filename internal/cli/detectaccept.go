@@ -77,13 +77,13 @@ exception ends after --days. A canary cannot be excepted. Without a terminal it 
 		},
 	}
 	flags.flags(cmd, "except it without asking")
-	addExceptionStore(cmd, &flags.store)
+	addStore(cmd, &flags.store)
 	cmd.Flags().BoolVar(&flags.any, "any-value", false, "for every value at that place, not for this one alone")
 	cmd.Flags().IntVar(&flags.days, "days", int(app.DefaultException/(24*time.Hour)), "for so many `DAYS`, 366 at most")
 	return cmd
 }
 
-func addExceptionStore(cmd *cobra.Command, place *string) {
+func addStore(cmd *cobra.Command, place *string) {
 	cmd.Flags().StringVar(place, "store", "", "the `PLACE` of the log: a file or postgres://… (default state.db in\nweir's state directory)")
 }
 
@@ -167,7 +167,7 @@ func newDetectExceptions(env *home.Env) *cobra.Command {
 			})
 		},
 	}
-	addExceptionStore(cmd, &place)
+	addStore(cmd, &place)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the exceptions as JSON")
 	cmd.AddCommand(newExceptionsRemove(env))
 	return cmd
@@ -217,7 +217,7 @@ func newExceptionsRemove(env *home.Env) *cobra.Command {
 			})
 		},
 	}
-	addExceptionStore(cmd, &place)
+	addStore(cmd, &place)
 	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
 	return cmd
 }

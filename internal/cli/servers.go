@@ -28,8 +28,9 @@ func newServers(env *home.Env) *cobra.Command {
 that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
 is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
 changed to promise more or to say less, and an answer without annotations where all before it had
-some. It counts once for a tool and an agent session. A known server counts as untrusted after %[1]d
-breaches that are about definitions and resolutions.
+some. It counts once for a tool and an agent session, and changed definitions that are found on one
+day (UTC) count once together. A known server counts as untrusted after %[1]d breaches that are about
+definitions and resolutions. A server without breaches is not listed; weir status has them all.
 
 All processes that share the store go by it from their next call on. weir servers restore has a
 server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
@@ -49,7 +50,7 @@ server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
 			})
 		},
 	}
-	addExceptionStore(cmd, &place)
+	addStore(cmd, &place)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	cmd.AddCommand(newServersRestore(env))
 	return cmd
@@ -133,7 +134,7 @@ trust with the reason. Without a terminal it needs --yes.`,
 		},
 	}
 	flags.flags(cmd, "restore it without asking")
-	addExceptionStore(cmd, &place)
+	addStore(cmd, &place)
 	return cmd
 }
 
