@@ -113,5 +113,10 @@ func giveLink(env *home.Env, at net.Addr, link string) (forget func() error, err
 		return nil, fmt.Errorf("keeping the login link of the console: %w", err)
 	}
 	fmt.Fprintf(env.Stderr, "weir: console: http://%s; the link that signs you in is in %s\n", at, name)
-	return func() error { return os.Remove(name) }, nil
+	return func() error {
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil // with the folder, when the user has logged out
+	}, nil
 }

@@ -170,13 +170,8 @@ func forgetParts(ctx context.Context, env *home.Env, f *pins.File, c *config.Con
 	}
 	forgotten := map[string][]string{}
 	for _, s := range c.Servers {
-		if names := slices.Sorted(maps.Keys(lock.Confirmed(s.Name))); len(names) > 0 && !s.Disabled {
+		if names := slices.Sorted(maps.Keys(lock.Confirmed(s.Name))); len(names) > 0 {
 			forgotten[s.Name] = names
-		}
-	}
-	if asJSON {
-		if err := writeJSON(env.Stdout, map[string]any{"file": f.Path(), "forgotten": forgotten}); err != nil {
-			return err
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(forgotten)) {
@@ -191,6 +186,9 @@ func forgetParts(ctx context.Context, env *home.Env, f *pins.File, c *config.Con
 	}
 	if len(forgotten) == 0 {
 		fmt.Fprintln(env.Stderr, "weir: nobody has confirmed arguments of these servers")
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, map[string]any{"file": f.Path(), "forgotten": forgotten})
 	}
 	return nil
 }
