@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -136,6 +137,7 @@ func (b *backend) serve(conn net.Conn) {
 			reply: func(messages ...[]byte) {
 				for _, m := range messages {
 					_, _ = conn.Write(append(bytes.Clone(m), '\n')) // a gateway that hung up gets nothing
+					pause(m)
 				}
 			},
 			drop: func() { _ = conn.Close() },
@@ -171,7 +173,17 @@ func (b *backend) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, m := range answers {
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", m)
+			_ = http.NewResponseController(w).Flush() // a gateway that hung up gets nothing
+			pause(m)
 		}
+	}
+}
+
+// pause waits after a notification, as servers work between progress and their answer: a gateway that hands on both
+// without order loses the progress only where the two come at once, and there by chance.
+func pause(sent []byte) {
+	if _, ok := rawjson.Get(sent, "method"); ok {
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
