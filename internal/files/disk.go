@@ -5,7 +5,8 @@ import "sync"
 // A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and emptied after each call, since files change.
 type disk struct {
-	seen map[string]entry
+	seen    map[string]entry
+	folders map[string]node // that are known to be there now, beforehand
 
 	device    uint64 // the last one that was asked about
 	processes bool   // it is the file system of processes
@@ -32,13 +33,16 @@ func newDisk(earlier *sync.Pool) *disk {
 func (d *disk) release(earlier *sync.Pool) {
 	if len(d.seen) <= 4*usualNames {
 		clear(d.seen)
-		d.device, d.processes = 0, false
+		d.folders, d.device, d.processes = nil, 0, false
 		earlier.Put(d)
 	}
 }
 
 // lstat is [os.Lstat].
 func (d *disk) lstat(path string) (node, error) {
+	if n, ok := d.folders[path]; ok {
+		return n, nil
+	}
 	e, ok := d.seen[path]
 	if !ok {
 		if e.node, e.err = look(path, false); d.seen == nil {

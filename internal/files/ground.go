@@ -2,6 +2,8 @@ package files
 
 import (
 	"sync"
+
+	"github.com/weir-mcp/weir/internal/steady"
 )
 
 // Options are the settings of a Ground. Paths are absolute.
@@ -28,6 +30,7 @@ type Ground struct {
 	endpoints []endpoint
 	opts      Options
 	owns      []ownName // of the options
+	stands    steady.Kept[*standing]
 	folders   []string  // declared, with links followed
 	disks     sync.Pool // of earlier calls, emptied
 

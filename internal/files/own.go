@@ -10,6 +10,7 @@ import (
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/address"
 	"github.com/weir-mcp/weir/internal/speech"
+	"github.com/weir-mcp/weir/internal/steady"
 )
 
 // Own returns which of Weir's own resources a call would touch, "" if none: a file, by any path or link to it; a folder
@@ -21,6 +22,10 @@ func (g *Ground) Own(t guard.Touch) string {
 	}
 	c := check{Ground: g, site: g.servers[t.Server], touch: t, takes: takesAway(t), disk: newDisk(&g.disks)}
 	defer c.disk.release(&g.disks)
+	if len(t.Texts) > 0 {
+		c.own = g.standing()
+		c.disk.folders = c.own.folders
+	}
 	for _, a := range t.Texts {
 		if text := strings.TrimSpace(a.Text); c.isFolder(text) {
 			c.site.bases = appendNew(slices.Clip(c.site.bases), text)
@@ -56,17 +61,37 @@ func newOwnName(path string) ownName {
 	return ownName{path, filepath.Clean(path), base, telling}
 }
 
-// owned returns Weir's own files, which may be replaced at any time.
-func (c *check) owned() []owned {
-	if c.own != nil {
-		return c.own
-	}
-	c.own = make([]owned, len(c.owns))
-	for i := range c.owns {
-		path := c.disk.follow(c.owns[i].name).path
-		c.own[i] = owned{&c.owns[i], path, c.disk.stat(path), c.disk.stat(filepath.Dir(path))}
-	}
-	return c.own
+// A standing is where the names of Weir's own files lead, and the folders on the way.
+type standing struct {
+	own     []owned
+	folders map[string]node
+}
+
+// standing returns where the names lead now. They may lead elsewhere at any time.
+func (g *Ground) standing() *standing {
+	return g.stands.Get(func() (*standing, steady.Names) {
+		d := &disk{}
+		s := &standing{own: make([]owned, len(g.owns)), folders: map[string]node{}}
+		plain := true // every name that the outcome depends on was looked at
+		for i := range g.owns {
+			e := d.follow(g.owns[i].name)
+			plain = plain && !e.blind && e.process == "" && (!e.unsure || e.node.linked)
+			s.own[i] = owned{&g.owns[i], e.path, d.stat(e.path), d.stat(filepath.Dir(e.path))}
+			s.own[i].file.linked = false // a name that comes elsewhere is no matter of this one
+		}
+		names := make(steady.Names, len(d.seen))
+		for name, e := range d.seen {
+			plain = plain && (e.err == nil || isMissing(e.err))
+			names[name] = steady.File
+			if e.err == nil && e.node.kind == folder {
+				s.folders[name] = e.node
+			}
+		}
+		if !plain {
+			return s, nil
+		}
+		return s, names
+	})
 }
 
 // text looks at one text of the call.
@@ -132,7 +157,7 @@ func (c *check) leads(e end, takes bool) string {
 	if e.blind {
 		return "a file that may be weir's own, since " + e.path + " leads each process elsewhere"
 	}
-	around, own := c.disk.nodes(parents(e.path)), c.owned()
+	around, own := c.disk.nodes(parents(e.path)), c.own.own
 	for i := range own {
 		o := &own[i]
 		if isIn(e.path, o.path) || isIn(e.path, o.clean) {
@@ -220,7 +245,7 @@ type check struct {
 	touch guard.Touch
 	takes bool // the call may move, remove or replace a folder
 	disk  *disk
-	own   []owned
+	own   *standing
 
 	looked map[string]bool // texts that are not paths of Weir's own
 	hosts  []string        // the names of this machine; nil: not asked yet
