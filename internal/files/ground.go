@@ -3,7 +3,7 @@ package files
 import (
 	"sync"
 
-	"github.com/weir-mcp/weir/internal/steady"
+	"github.com/weir-mcp/weir/internal/lasting"
 )
 
 // Options are the settings of a Ground. Paths are absolute.
@@ -30,7 +30,7 @@ type Ground struct {
 	endpoints []endpoint
 	opts      Options
 	owns      []ownName // of the options
-	stands    steady.Kept[*standing]
+	stands    lasting.Kept[*standing]
 	folders   []string  // declared, with links followed
 	disks     sync.Pool // of earlier calls, emptied
 

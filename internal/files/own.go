@@ -9,8 +9,8 @@ import (
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/address"
+	"github.com/weir-mcp/weir/internal/lasting"
 	"github.com/weir-mcp/weir/internal/speech"
-	"github.com/weir-mcp/weir/internal/steady"
 )
 
 // Own returns which of Weir's own resources a call would touch, "" if none: a file, by any path or link to it; a folder
@@ -69,7 +69,7 @@ type standing struct {
 
 // standing returns where the names lead now. They may lead elsewhere at any time.
 func (g *Ground) standing() *standing {
-	return g.stands.Get(func() (*standing, steady.Names) {
+	return g.stands.Get(func() (*standing, lasting.Names) {
 		d := &disk{}
 		s := &standing{own: make([]owned, len(g.owns)), folders: map[string]node{}}
 		plain := true // every name that the outcome depends on was looked at
@@ -79,10 +79,10 @@ func (g *Ground) standing() *standing {
 			s.own[i] = owned{&g.owns[i], e.path, d.stat(e.path), d.stat(filepath.Dir(e.path))}
 			s.own[i].file.linked = false // a name that comes elsewhere is no matter of this one
 		}
-		names := make(steady.Names, len(d.seen))
+		names := make(lasting.Names, len(d.seen))
 		for name, e := range d.seen {
 			plain = plain && (e.err == nil || isMissing(e.err))
-			names[name] = steady.File
+			names[name] = lasting.File
 			if e.err == nil && e.node.kind == folder {
 				s.folders[name] = e.node
 			}

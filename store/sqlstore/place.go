@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/weir-mcp/weir/internal/hosterror"
+	"github.com/weir-mcp/weir/internal/lasting"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -24,6 +25,8 @@ type place struct {
 	path string // absolute, without links
 	held []heldFile
 	ro   bool // opened for reading: its modes do not matter
+
+	kept lasting.Kept[fault]
 }
 
 type heldFile struct {
@@ -93,20 +96,8 @@ func (p *place) check() error {
 	if p == nil {
 		return nil
 	}
-	for i := range p.held {
-		f := &p.held[i]
-		info, err := os.Stat(f.path)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%w: %w", ErrMoved, err)
-		case !os.SameFile(f.info, info):
-			return fmt.Errorf("%w: another file is at %s", ErrMoved, f.path)
-		case info.Size() < f.least:
-			return fmt.Errorf("%w: %s was cut from %d bytes to %d", ErrMoved, f.path, f.least, info.Size())
-		case p.ro:
-		case info.Mode().Perm()&0o077 != 0:
-			return fmt.Errorf("%w: %w: the mode of %s is %v, not 0600", ErrMoved, ErrExposed, f.path, info.Mode())
-		}
+	if f := p.kept.Get(p.look); f.error != nil {
+		return f.error
 	}
 	if p.ro {
 		return nil
@@ -115,6 +106,36 @@ func (p *place) check() error {
 		return fmt.Errorf("%w: %w", ErrMoved, &os.PathError{Op: "writing", Path: p.held[0].path, Err: err})
 	}
 	return nil
+}
+
+// A fault is the reason why the files are not as they were opened; nil if they are.
+type fault struct{ error }
+
+// look compares the files at the paths with those that are open.
+func (p *place) look() (fault, lasting.Names) {
+	names := lasting.Names{}
+	for i := range p.held {
+		f := &p.held[i]
+		info, err := os.Stat(f.path)
+		switch {
+		case err != nil:
+			return fault{fmt.Errorf("%w: %w", ErrMoved, err)}, nil
+		case !os.SameFile(f.info, info):
+			return fault{fmt.Errorf("%w: another file is at %s", ErrMoved, f.path)}, nil
+		case info.Size() < f.least:
+			return fault{fmt.Errorf("%w: %s was cut from %d bytes to %d", ErrMoved, f.path, f.least, info.Size())}, nil
+		case p.ro:
+		case info.Mode().Perm()&0o077 != 0:
+			return fault{fmt.Errorf("%w: %w: the mode of %s is %v, not 0600", ErrMoved, ErrExposed, f.path, info.Mode())}, nil
+		}
+		if names[f.path] = lasting.Mode; f.least > 0 {
+			names[f.path] = lasting.Length
+		}
+	}
+	if len(p.held) == 1 {
+		return fault{}, nil // others follow
+	}
+	return fault{}, names
 }
 
 // A placed connector opens connections to the file at a place, and to no other.

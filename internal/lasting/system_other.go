@@ -1,6 +1,6 @@
 //go:build !linux
 
-package steady
+package lasting
 
 import "errors"
 

@@ -1,7 +1,7 @@
-// Package steady keeps the outcome of looks at names in the file system for as long as the names stand for the same.
+// Package lasting keeps the outcome of looks at names in the file system for as long as the names stand for the same.
 //
-//	var kept steady.Kept[[]owned]
-//	own := kept.Get(func() ([]owned, steady.Names) { … })
+//	var kept lasting.Kept[[]owned]
+//	own := kept.Get(func() ([]owned, lasting.Names) { … })
 //
 // It promises: Get returns the outcome of a look after the last change of one of its names that returned before Get was
 // called, whoever made it: a file that came, went, was renamed or replaced, in any folder on the way to the name, or a
@@ -11,12 +11,11 @@
 // returns; of mounts by mountinfo (proc_pid_mountinfo(5)), which counts them as early. So one question to the system
 // takes the place of a look at each name. Only file systems of this machine count, whose changes all go through its
 // kernel. Names elsewhere, names that cannot be watched, and those on other systems than Linux are looked at each time.
-package steady
+package lasting
 
 import (
 	"maps"
 	"sync"
-	"sync/atomic"
 )
 
 // Names are the absolute paths that a look depends on, and what matters of each. None leads through a link; one that is a
@@ -41,9 +40,7 @@ type Kept[T any] struct {
 	value  T
 	holds  bool
 	system *system // nil: not asked yet
-	looks  int     // one after the other that were not kept
-
-	never atomic.Bool // it is not worth another attempt
+	looks  int     // one after the other that were to be kept, and were not
 }
 
 const (
@@ -54,34 +51,37 @@ const (
 )
 
 // Get returns the outcome of a look: of a new one, if none was kept or one of its names has changed. The look returns the
-// names on which its outcome depends; nil if that is not to be kept.
+// names on which its outcome depends; nil if that is not to be kept. It may be called by several at the same time.
 func (k *Kept[T]) Get(look func() (T, Names)) T {
-	if k.never.Load() {
-		value, _ := look()
+	if value, ok := k.kept(); ok {
+		return value
+	}
+	value, names := look()
+	if names == nil {
 		return value
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.holds && !k.system.changed() {
-		return k.value
-	}
-	k.holds = false
-	value, names := look()
-	if k.looks++; k.looks > once {
-		value = k.hold(value, names, look)
-	}
-	if k.looks == most {
-		k.never.Store(true)
+	switch k.looks++; {
+	case k.looks > most:
 		k.system, k.value = nil, *new(T)
+	case k.looks > once:
+		return k.hold(value, names, look)
 	}
 	return value
 }
 
+// kept returns the outcome that is kept, if one is that still counts.
+func (k *Kept[T]) kept() (value T, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.holds = k.holds && !k.system.changed()
+	return k.value, k.holds
+}
+
 // hold watches the names that were looked at, looks again, and keeps that if nothing has happened meanwhile.
 func (k *Kept[T]) hold(value T, names Names, look func() (T, Names)) T {
-	if names == nil {
-		return value
-	}
+	k.holds = false
 	if k.system == nil {
 		s, err := newSystem()
 		if err != nil {
