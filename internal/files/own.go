@@ -24,7 +24,7 @@ func (g *Ground) Own(t guard.Touch) string {
 	defer c.disk.release(&g.disks)
 	if len(t.Texts) > 0 {
 		c.own = g.standing()
-		c.disk.folders = c.own.folders
+		c.disk.folders, c.disk.device = c.own.folders, c.own.device
 	}
 	for _, a := range t.Texts {
 		if text := strings.TrimSpace(a.Text); c.isFolder(text) {
@@ -65,6 +65,7 @@ func newOwnName(path string) ownName {
 type standing struct {
 	own     []owned
 	folders map[string]node
+	device  uint64 // a file system that is not one of processes
 }
 
 // standing returns where the names lead now. They may lead elsewhere at any time.
@@ -79,6 +80,7 @@ func (g *Ground) standing() *standing {
 			s.own[i] = owned{&g.owns[i], e.path, d.stat(e.path), d.stat(filepath.Dir(e.path))}
 			s.own[i].file.linked = false // a name that comes elsewhere is no matter of this one
 		}
+		d.stat(sep) // which is around all others
 		names := make(lasting.Names, len(d.seen))
 		for name, e := range d.seen {
 			plain = plain && (e.err == nil || isMissing(e.err))
@@ -86,6 +88,9 @@ func (g *Ground) standing() *standing {
 			if e.err == nil && e.node.kind == folder {
 				s.folders[name] = e.node
 			}
+		}
+		if !d.processes {
+			s.device = d.device
 		}
 		if !plain {
 			return s, nil

@@ -96,9 +96,18 @@ func (p *place) check() error {
 	if p == nil {
 		return nil
 	}
-	if f := p.kept.Get(p.look); f.error != nil {
-		return f.error
+	return p.kept.Get(p.look).error
+}
+
+// checkWritable is check before a write: a file system may become read-only by itself, of which nobody tells.
+func (p *place) checkWritable() error {
+	if err := p.check(); err != nil || p == nil {
+		return err
 	}
+	return p.writable()
+}
+
+func (p *place) writable() error {
 	if p.ro {
 		return nil
 	}
@@ -132,8 +141,8 @@ func (p *place) look() (fault, lasting.Names) {
 			names[f.path] = lasting.Length
 		}
 	}
-	if len(p.held) == 1 {
-		return fault{}, nil // others follow
+	if err := p.writable(); err != nil || len(p.held) == 1 { // others follow
+		return fault{err}, nil
 	}
 	return fault{}, names
 }

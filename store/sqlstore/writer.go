@@ -371,7 +371,7 @@ func (w *writer) newUnit(ops []*op) *unit {
 
 // try does one transaction.
 func (w *writer) try(ctx context.Context, ops []*op) error {
-	if err := w.place.check(); err != nil {
+	if err := w.place.checkWritable(); err != nil {
 		return err
 	}
 	if err := w.connect(ctx); err != nil {
