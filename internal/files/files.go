@@ -6,8 +6,9 @@
 //
 // It promises:
 //
-//   - A path is looked up when it is asked about, never remembered. Between the answer and the server's own look-up the
-//     files may change; docs/rough-edges.md says so.
+//   - A path is looked up when it is asked about. Where Weir's own files are is kept as long as the system tells of no
+//     change on the way to them, see [lasting.Kept]; nothing else is remembered. Between the answer and the server's
+//     own look-up the files may change; docs/rough-edges.md says so.
 //   - Doubt counts as the worst case: an unknown place is unsure, and a file outside of every known folder is untrusted
 //     content.
 //   - Files of repositories are read as hostile text, within bounds. Nothing is written, nothing is started.

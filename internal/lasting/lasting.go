@@ -18,8 +18,8 @@ import (
 	"sync"
 )
 
-// Names are the absolute paths that a look depends on, and what matters of each. None leads through a link; one that is a
-// link stands for the link.
+// Names are the absolute paths that a look depends on, and what matters of each. None leads through a link; one that is
+// a link stands for the link.
 type Names map[string]Aspect
 
 // An Aspect is what matters of a name.
@@ -50,8 +50,8 @@ const (
 	most = 16
 )
 
-// Get returns the outcome of a look: of a new one, if none was kept or one of its names has changed. The look returns the
-// names on which its outcome depends; nil if that is not to be kept. It may be called by several at the same time.
+// Get returns the outcome of a look: of a new one, if none was kept or one of its names has changed. The look returns
+// the names on which its outcome depends; nil if that is not to be kept. Several may look at the same time.
 func (k *Kept[T]) Get(look func() (T, Names)) T {
 	if value, ok := k.kept(); ok {
 		return value

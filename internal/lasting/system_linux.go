@@ -61,7 +61,7 @@ func newSystem() (*system, error) {
 }
 
 // watch has the system tell of the names, and of the folders on the way to them, and of no others. A folder is watched
-// before those that are in it: as long as nothing is told of its name, the watch is of the folder that the name leads to.
+// before those that are in it: as long as nothing is told of its name, the watch is of the folder that has the name.
 func (s *system) watch(names Names) error {
 	folders := map[string]map[string]bool{}
 	for name := range names {
