@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/contract"
@@ -187,12 +188,13 @@ func grant(in decisionInput, by string) (to []overlay.Argument, binding string) 
 
 // bind returns a digest of parts that no other list of parts has.
 func bind(parts ...string) string {
-	var b strings.Builder
+	var all []byte
 	for _, part := range parts {
-		fmt.Fprintf(&b, "%d:%s", len(part), part)
+		all = strconv.AppendInt(all, int64(len(part)), 10)
+		all = append(append(all, ':'), part...)
 	}
 	const name = "sha256:"
-	sum := sha256.Sum256([]byte(b.String()))
+	sum := sha256.Sum256(all)
 	return name + hex.EncodeToString(sum[:])
 }
 
