@@ -1,11 +1,13 @@
 package lasting
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -123,6 +125,46 @@ func TestKept(t *testing.T) {
 			s.check(t, change)
 		}
 	})
+}
+
+// TestKeptByMany asks from several goroutines while names change.
+func TestKeptByMany(t *testing.T) {
+	dir := temp(t)
+	name := dir + "/a/b"
+	look := func() (string, Names) {
+		text, err := os.ReadFile(name)
+		return fmt.Sprint(string(text), err), Names{name: File}
+	}
+	for i, v := range []string{"one", "two"} {
+		d := filepath.Join(dir, []string{"a", "other"}[i])
+		if err := errors.Join(os.Mkdir(d, 0o700), os.WriteFile(d+"/b", []byte(v), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kept Kept[string]
+	var asking sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					kept.Get(look)
+				}
+			}
+		})
+	}
+	for i := range 60 {
+		err := errors.Join(os.Rename(dir+"/a", dir+"/aside"), os.Rename(dir+"/other", dir+"/a"), os.Rename(dir+"/aside", dir+"/other"))
+		if got, now := kept.Get(look), []string{"two<nil>", "one<nil>"}[i%2]; got != now || err != nil {
+			t.Errorf("after %d changes (%v): %s, want %s", i+1, err, got, now)
+			break
+		}
+	}
+	close(done)
+	asking.Wait()
 }
 
 // TestKeptWithoutLooks holds that names which stand are not looked at, whatever happens beside them.
