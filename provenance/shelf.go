@@ -13,7 +13,8 @@ type shelf struct {
 	text    []byte
 	sources []placed // in the order of their texts
 	table   table
-	lost    bool // something was forgotten
+	added   additions // of documents
+	lost    bool      // something was forgotten
 
 	untrustedAt int  // where the first untrusted content begins, as in placed; meaningless without untrusted
 	untrusted   bool // there is or was untrusted content
@@ -35,8 +36,11 @@ func newShelf(room int) shelf {
 }
 
 func (s *shelf) size() int {
-	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize
+	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize + cap(s.added)*additionSize
 }
+
+// end returns where the next text will begin, in bytes since the shelf was new.
+func (s *shelf) end() int { return s.base + len(s.text) }
 
 // sourceSize is the memory of a source, without its URI.
 const sourceSize = 40
@@ -139,7 +143,7 @@ func (w *writer) makeRoom() {
 	if s.base > farthest {
 		s.text, s.sources = s.text[:0], append(s.sources[:0], placed{s.sources[len(s.sources)-1].Source, 0})
 		s.base, w.from, s.untrustedAt = 0, 0, 0
-		s.table = table{most: s.table.most}
+		s.table, s.added = table{most: s.table.most}, nil
 	}
 }
 
