@@ -2,22 +2,22 @@ package provenance
 
 import (
 	"bytes"
-	"crypto/sha256"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
 )
 
 // AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself
 // a JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
-// any other, the readable part is added. A document that came from the source a moment ago is not added again.
-func (x *Index) AddJSON(s Source, doc []byte) {
+// any other, the readable part is added. A document that came from the source a moment ago is not added again: then
+// AddJSON returns false.
+func (x *Index) AddJSON(s Source, doc []byte) bool {
 	s = sound(s)
 	if len(doc) > MaxDocument {
 		doc, x.data.lost = doc[:MaxDocument], true
 	}
-	added := addition{source: s, sum: sha256.Sum256(doc), from: x.data.end()}
+	added := addition{source: s, sum: sumOf(doc), from: x.data.end()}
 	if x.data.added.holds(&added, x.data.base) {
-		return
+		return false
 	}
 	w := x.data.open(s)
 	var hidden [][]byte
@@ -33,6 +33,7 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 	w.close()
 	added.to = x.data.end()
 	x.data.added.note(added)
+	return true
 }
 
 // MaxDocument is how much of one document is kept, in bytes, so that a large one does not delay its reader: indexing
