@@ -83,13 +83,20 @@ func leaf(literal []byte, nested bool, yield func([]byte)) {
 
 // stringEnd returns the end of the string that begins at i, or of the document.
 func stringEnd(doc []byte, i int) int {
-	for i++; i < len(doc); i++ {
-		switch doc[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	quote := i
+	for i++; i < len(doc); {
+		if quote < i {
+			n := bytes.IndexByte(doc[i:], '"')
+			if n < 0 {
+				return len(doc)
+			}
+			quote = i + n
 		}
+		n := bytes.IndexByte(doc[i:quote], '\\')
+		if n < 0 {
+			return quote + 1
+		}
+		i += n + 2
 	}
 	return len(doc)
 }
