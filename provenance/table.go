@@ -110,10 +110,21 @@ const rows = 4
 // A row is the buckets of a hash, each but the last of them full.
 type row [rows]*bucket
 
+// spread are the numbers by which a hash has buckets after its first, odd ones without a pattern: so that of two hashes
+// with one bucket in common the others are seldom the same, and that all buckets take part.
+var spread = [rows]uint32{1: 0x9e3779b1, 2: 0x85ebca77, 3: 0xc2b2ae3d}
+
+// further returns the i-th bucket of a hash, from 1 on: by the upper bits of a product (Knuth, volume 3, 6.4).
+func (t *table) further(hash uint32, i int) *bucket {
+	return &t.buckets[hash>>kindBits*spread[i]>>bits.LeadingZeros32(uint32(len(t.buckets)-1))]
+}
+
 // row returns the buckets of a hash, and how many slots they have.
 func (t *table) row(hash uint32) (r row, n int) {
-	for i := range rows { // by other bits of the hash each, so that two hashes seldom have more than one bucket in common
-		r[i] = t.bucketOf(bits.RotateLeft32(hash, 7*i))
+	for i := range rows {
+		if r[i] = t.bucketOf(hash); i > 0 {
+			r[i] = t.further(hash, i)
+		}
 		if n += slots; r[i].places[slots-1] == 0 {
 			break
 		}
@@ -127,9 +138,10 @@ func (t *table) put(p place, kind Kinds) {
 	var r row
 	same, first, second := 0, uint64(none), uint64(none) // the oldest with the key, as a place and a slot of the row
 	for i := range rows {
-		r[i] = t.bucketOf(bits.RotateLeft32(p.hash, 7*i))
-		if i > 0 && slices.Contains(r[:i], r[i]) { // as in a small table: its entries count once
-			continue
+		if r[i] = t.bucketOf(p.hash); i > 0 {
+			if r[i] = t.further(p.hash, i); slices.Contains(r[:i], r[i]) { // its entries count once
+				continue
+			}
 		}
 		n, has := r[i].look(key)
 		for ; has != 0; has &= has - 1 {
@@ -153,7 +165,7 @@ func (t *table) put(p place, kind Kinds) {
 	}
 	at := uint32(second) // the oldest says who had it first
 	if same < alike {
-		if (t.used > len(t.buckets) || len(t.buckets) < small) && t.grow() {
+		if t.wants(len(t.buckets)) && t.grow() {
 			t.put(p, kind)
 			return
 		}
@@ -163,6 +175,10 @@ func (t *table) put(p place, kind Kinds) {
 	}
 	r[at/slots].keys[at%slots], r[at/slots].places[at%slots] = key, place
 }
+
+// wants reports whether a table of so many buckets is to grow rather than to forget: a text that is built to have few
+// beginnings in the same buckets gets no more memory by that.
+func (t *table) wants(buckets int) bool { return buckets < small || t.used > buckets/4 }
 
 // none comes after all slots.
 const none = 1<<64 - 1
@@ -187,7 +203,7 @@ func (t *table) grow() bool {
 	old := t.buckets
 	for size := max(2*len(old), fewest); ; size *= 2 {
 		t.buckets = make([]bucket, size)
-		if last := size >= most || size >= small; t.refill(old, last) || last {
+		if last := size >= most || !t.wants(size); t.refill(old, last) || last {
 			return true
 		}
 	}
