@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// An addition is a document on a shelf. From and to are where its text begins and ends, in bytes since the shelf was new.
+// An addition is a document on a shelf. From and to are where its text begins and ends, in bytes since the shelf was
+// new.
 type addition struct {
 	source   Source
 	sum      sum // of the whole document
@@ -17,8 +18,8 @@ type addition struct {
 }
 
 // Additions are the newest documents of a shelf, the oldest first. Agents read files again and ask for the state of a
-// thing until it changes: such a document says nothing that the shelf does not know, from the same source, and what
-// came first counts. If it stands there once, more places of other texts are among the newest of a beginning.
+// thing until it changes: such a document says nothing that the shelf does not know from the same source, and the
+// text that came first counts. If it stands there once, more places of other texts are among the newest of a beginning.
 type additions []addition
 
 // Bounds of additions.

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Property: an index that takes in a document once says of every value what one says that takes it in each time, as
-// long as that one forgets no place; and it never charges more.
+// Property: an index that takes in a document once says of every value the same as one that takes it in each time,
+// as long as that one forgets no place; and it never charges more.
 func TestDocumentsThatComeAgain(t *testing.T) {
 	kinds := rapid.SampledFrom([]Kinds{Trusted, Untrusted, Trusted | Private, Untrusted | Private})
 	rapid.Check(t, func(t *rapid.T) {

@@ -133,8 +133,8 @@ const (
 	probe         = 64 // characters of a token that are decoded to see whether it is a text at all
 )
 
-// decodings calls yield with the decoded base64 and hexadecimal tokens of a text, if they are text. A token that is long
-// enough has one of the places that are looked at.
+// decodings calls yield with the decoded base64 and hexadecimal tokens of a text, if they are text. A token that is
+// long enough has one of the places that are looked at.
 func decodings(text []byte, yield func([]byte)) {
 	for from, at := 0, shortestToken-1; at < len(text); at += shortestToken {
 		if !tokenByte[text[at]] {

@@ -27,7 +27,7 @@ func beginnings(text []byte) map[place]bool {
 	return all
 }
 
-// Property: a table gets the entries that a text has by rule, in whatever parts the text comes, but for those of
+// Property: a table gets the entries that a text has by rule, in any parts, but for those of
 // beginnings of which there are more than a table keeps.
 func TestEntriesOfText(t *testing.T) {
 	piece := rapid.OneOf(

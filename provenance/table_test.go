@@ -27,8 +27,8 @@ func TestCommonWords(t *testing.T) {
 	}
 }
 
-// TestCommonBeginnings holds that a table with room to grow forgets nothing, however many beginnings have all the places
-// that are kept of each kind.
+// TestCommonBeginnings holds that a table with room to grow forgets nothing, though hundreds of beginnings have all the
+// places of each kind that are kept.
 func TestCommonBeginnings(t *testing.T) {
 	at, n := table{most: 1 << 18}, uint32(0)
 	for i := range uint64(300) {
