@@ -64,15 +64,22 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 
 // bare returns the defect of an answer without the annotations that all answers of its tool before it had; nil if it is
 // none.
-func (b *breaches) bare(r *request, a Answer, claim *annotation.Claim) *annotation.Defect {
-	if r.asked || a.Error != nil || r.Method != "tools/call" || !isFinal(a.Result) || isToolError(a.Result) {
+func (b *breaches) bare(in *result) *annotation.Defect {
+	r := in.request
+	if r.asked || in.answer.Error != nil || r.Method != "tools/call" {
 		return nil
 	}
-	annotated := !claim.Label.IsZero() || !claim.Stated.Equal(contract.Contract{})
+	annotated := !in.claim.Label.IsZero() || !in.claim.Stated.Equal(contract.Contract{})
 	key := bind(r.Server, r.Reached, r.Name)
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	n, _ := b.by.Get(key)
+	b.mu.Unlock()
+	if n == varies || isToolError(in.outline) || !isFinal(in.answer.Result) { // the last takes a scan of the result
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, _ = b.by.Get(key)
 	switch {
 	case n == varies:
 	case annotated:
@@ -99,7 +106,7 @@ func isFinal(result []byte) bool {
 // counts once for the tool.
 func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
 	c := &in.request.Call
-	d := b.bare(in.request, in.answer, &in.claim)
+	d := b.bare(in)
 	if d == nil {
 		return nil
 	}

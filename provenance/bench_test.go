@@ -49,18 +49,25 @@ func BenchmarkTrace(b *testing.B) {
 	}
 }
 
-// BenchmarkAdd takes in results.
+// BenchmarkAdd takes in results, each of other text, in a session of many and in one that is new.
 func BenchmarkAdd(b *testing.B) {
-	r := rand.New(rand.NewPCG(3, 4))
-	text := prose(r, 10<<20)
-	for _, size := range []int{2 << 10, 10 << 20} {
-		doc := []byte(`{"content":[{"type":"text","text":"` + strings.ReplaceAll(text[:size-100], `"`, "") + `"}]}`)
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			b.SetBytes(int64(len(doc)))
-			x := provenance.New(provenance.Options{})
-			for b.Loop() {
-				x.AddJSON(page, doc)
-			}
-		})
+	for _, size := range []int{2 << 10, 100 << 10} {
+		docs := make([][]byte, (4<<20)/size)
+		for i := range docs {
+			docs[i] = []byte(`{"content":[{"type":"text","text":"` + prose(rand.New(rand.NewPCG(3, uint64(i))), size) + `"}]}`)
+		}
+		for name, session := range map[string]int{"many": len(docs), "new": 1} {
+			b.Run(fmt.Sprint(size, "/", name), func(b *testing.B) {
+				b.SetBytes(int64(size))
+				x, n := provenance.New(provenance.Options{}), 0
+				for b.Loop() {
+					if n%session == 0 {
+						x = provenance.New(provenance.Options{})
+					}
+					x.AddJSON(page, docs[n%len(docs)])
+					n++
+				}
+			})
+		}
 	}
 }

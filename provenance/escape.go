@@ -133,22 +133,26 @@ const (
 	probe         = 64 // characters of a token that are decoded to see whether it is a text at all
 )
 
-// decodings calls yield with the decoded base64 and hexadecimal tokens of a text, if they are text.
+// decodings calls yield with the decoded base64 and hexadecimal tokens of a text, if they are text. A token that is
+// long enough has one of the places that are looked at.
 func decodings(text []byte, yield func([]byte)) {
-	for i := 0; i < len(text); {
-		if !tokenByte[text[i]] {
-			i++
+	for from, at := 0, shortestToken-1; at < len(text); at += shortestToken {
+		if !tokenByte[text[at]] {
 			continue
 		}
-		start := i
-		for i < len(text) && tokenByte[text[i]] {
-			i++
+		start, end := at, at+1
+		for start > from && tokenByte[text[start-1]] {
+			start--
 		}
-		if i-start >= shortestToken {
-			if plain := decode(text[start:i]); plain != nil {
+		for end < len(text) && tokenByte[text[end]] {
+			end++
+		}
+		if end-start >= shortestToken {
+			if plain := decode(text[start:end]); plain != nil {
 				yield(plain)
 			}
 		}
+		from, at = end, end
 	}
 }
 

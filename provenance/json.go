@@ -8,11 +8,16 @@ import (
 
 // AddJSON adds the texts, numbers and member names of a JSON document that came from the source. A text that is itself
 // a JSON object or array, as servers put into text blocks, is added as such. The document has passed rawjson.Check; of
-// any other, the readable part is added.
-func (x *Index) AddJSON(s Source, doc []byte) {
+// any other, the readable part is added. A document that came from the source a moment ago is not added again: then
+// AddJSON returns false.
+func (x *Index) AddJSON(s Source, doc []byte) bool {
 	s = sound(s)
 	if len(doc) > MaxDocument {
 		doc, x.data.lost = doc[:MaxDocument], true
+	}
+	added := addition{source: s, sum: sumOf(doc), from: x.data.end()}
+	if x.data.added.holds(&added, x.data.base) {
+		return false
 	}
 	w := x.data.open(s)
 	var hidden [][]byte
@@ -26,6 +31,9 @@ func (x *Index) AddJSON(s Source, doc []byte) {
 		w.write(betweenLeaves)
 	}
 	w.close()
+	added.to = x.data.end()
+	x.data.added.note(added)
+	return true
 }
 
 // MaxDocument is how much of one document is kept, in bytes, so that a large one does not delay its reader: indexing
@@ -75,13 +83,20 @@ func leaf(literal []byte, nested bool, yield func([]byte)) {
 
 // stringEnd returns the end of the string that begins at i, or of the document.
 func stringEnd(doc []byte, i int) int {
-	for i++; i < len(doc); i++ {
-		switch doc[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	quote := i
+	for i++; i < len(doc); {
+		if quote < i {
+			n := bytes.IndexByte(doc[i:], '"')
+			if n < 0 {
+				return len(doc)
+			}
+			quote = i + n
 		}
+		n := bytes.IndexByte(doc[i:quote], '\\')
+		if n < 0 {
+			return quote + 1
+		}
+		i += n + 2
 	}
 	return len(doc)
 }

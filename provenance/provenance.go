@@ -27,7 +27,8 @@
 //   - A piece counts if it is two words or more with six characters, or one word of eight characters, or of four with a
 //     digit in it. A value that is a single shorter word counts as a whole if it has three letters.
 //   - A function word of English is no piece of its own. All text between pieces is Novel, function words too.
-//   - Of places that begin alike, the oldest and the three newest of each kind are compared.
+//   - Of places that begin alike, the oldest and the three newest of each kind are compared. A document that comes
+//     again from its source, after less text than it has itself, has the places that it had.
 //   - Numbers and texts without a letter count from four digits on.
 //
 // # The meaning of an answer

@@ -1,9 +1,6 @@
 package provenance
 
-import (
-	"sort"
-	"unicode/utf8"
-)
+import "sort"
 
 // A shelf holds texts one after the other, with a table of the places where words begin. It holds at most room bytes of
 // text: when it is full the oldest quarter goes.
@@ -13,7 +10,8 @@ type shelf struct {
 	text    []byte
 	sources []placed // in the order of their texts
 	table   table
-	lost    bool // something was forgotten
+	added   additions // of documents
+	lost    bool      // something was forgotten
 
 	untrustedAt int  // where the first untrusted content begins, as in placed; meaningless without untrusted
 	untrusted   bool // there is or was untrusted content
@@ -35,8 +33,11 @@ func newShelf(room int) shelf {
 }
 
 func (s *shelf) size() int {
-	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize
+	return cap(s.text) + len(s.table.buckets)*bucketSize + cap(s.sources)*sourceSize + cap(s.added)*additionSize
 }
+
+// end returns where the next text will begin, in bytes since the shelf was new.
+func (s *shelf) end() int { return s.base + len(s.text) }
 
 // sourceSize is the memory of a source, without its URI.
 const sourceSize = 40
@@ -139,7 +140,7 @@ func (w *writer) makeRoom() {
 	if s.base > farthest {
 		s.text, s.sources = s.text[:0], append(s.sources[:0], placed{s.sources[len(s.sources)-1].Source, 0})
 		s.base, w.from, s.untrustedAt = 0, 0, 0
-		s.table = table{most: s.table.most}
+		s.table, s.added = table{most: s.table.most}, nil
 	}
 }
 
@@ -150,163 +151,4 @@ func (w *writer) close() {
 	s.table.index(s.text, w.from, entry{s.base, w.kind, true})
 	s.lost = s.lost || s.table.lost
 	w.from = len(s.text)
-}
-
-// An entry says how text gets into the table.
-type entry struct {
-	base int   // the place of the beginning of the text
-	kind Kinds // of its source
-	last bool  // the text is at its end: every word of it is whole
-}
-
-// long is the most normalised bytes of a word between two entries.
-const long = gram
-
-// index puts the beginnings of words from the given one on into the table, and returns how many bytes are indexed. The
-// rest begins a word that may go on.
-func (t *table) index(text []byte, from int, e entry) int {
-	r := reader{table: t, entry: e, wordRaw: -1, due: never}
-	defer r.flush()
-	var buf [utf8.UTFMax]byte
-	i := from
-	for i < len(text) {
-		if f := fold[text[i]]; f > special {
-			r.begin(i, false)
-			r.push(f)
-			i++
-			continue
-		} else if f == separates {
-			r.finish()
-			i++
-			continue
-		}
-		if !e.last && len(text)-i < longestReference {
-			break // an escape or a character may be cut
-		}
-		g := next(text, i)
-		switch {
-		case g.skip:
-		case g.r == 0:
-			r.finish()
-		default:
-			r.begin(i, g.alone)
-			for _, c := range buf[:utf8.EncodeRune(buf[:], g.r)] {
-				r.push(c)
-			}
-			if g.alone {
-				r.finish()
-			}
-		}
-		i += g.width
-	}
-	if e.last {
-		r.finish()
-		r.rest()
-		return len(text) - from
-	}
-	return r.done(i) - from
-}
-
-// A reader goes over text and puts the beginnings of words into a table.
-type reader struct {
-	table *table
-	entry entry
-
-	last    uint64 // the last eight normalised bytes
-	n       int    // normalised bytes so far
-	wordRaw int    // where the word began in the text; -1 outside of words
-	wordN   int    // normalised bytes before the word
-	stop    int    // normalised bytes before the last entry
-
-	waiting [gram + 1]beginning // of entries that have not seen all their bytes, a ring
-	head    int
-	tail    int
-	due     int // the normalised bytes by which the first of them has seen all of its own
-
-	batch [64]place // of entries to be made
-	full  int       // how many of batch
-}
-
-// A place is where an entry points to, in bytes since the shelf was new.
-type place struct{ hash, at uint32 }
-
-// put makes an entry for the text at raw. Entries are made in batches: the table is larger than a processor's cache,
-// and the memory for many can be waited for at once.
-func (r *reader) put(hash uint32, raw int) {
-	r.batch[r.full] = place{hash, uint32(r.entry.base + raw)}
-	if r.full++; r.full == len(r.batch) {
-		r.flush()
-	}
-}
-
-func (r *reader) flush() {
-	r.table.take(r.batch[:r.full], r.entry.kind)
-	r.full = 0
-}
-
-// A beginning is where an entry will point to.
-type beginning struct{ raw, n int }
-
-// begin notes that a normalised character follows that begins at i.
-func (r *reader) begin(i int, alone bool) {
-	switch {
-	case alone:
-		r.finish()
-		r.wordRaw, r.wordN = i, r.n
-	case r.wordRaw < 0:
-		r.wordRaw, r.wordN = i, r.n
-	case r.n-r.stop < long:
-		return
-	}
-	r.stop = r.n
-	if r.head == r.tail {
-		r.due = r.n + gram
-	}
-	r.waiting[r.tail%len(r.waiting)] = beginning{i, r.n}
-	r.tail++
-}
-
-// push takes a normalised byte.
-func (r *reader) push(c byte) {
-	r.last = r.last<<8 | uint64(c)
-	if r.n++; r.n >= r.due {
-		r.ripen()
-	}
-}
-
-// never is after all bytes.
-const never = 1<<63 - 1
-
-// ripen makes entries of the beginnings that wait and have all their bytes.
-func (r *reader) ripen() {
-	for r.due = never; r.head < r.tail; r.head++ {
-		first := &r.waiting[r.head%len(r.waiting)]
-		if r.n < first.n+gram {
-			r.due = first.n + gram
-			return
-		}
-		r.put(hashGram(r.last), first.raw)
-	}
-}
-
-// finish ends a word.
-func (r *reader) finish() {
-	if r.wordRaw >= 0 && r.n-r.wordN < gram && r.n-r.wordN >= shortestWord {
-		r.put(hashWord(r.last, r.n-r.wordN), r.wordRaw)
-	}
-	r.wordRaw = -1
-}
-
-// rest makes entries of the beginnings that less than eight bytes follow: by the words alone.
-func (r *reader) rest() { r.head, r.due = r.tail, never }
-
-// done returns up to where all beginnings are in the table.
-func (r *reader) done(at int) int {
-	if r.head < r.tail {
-		at = min(at, r.waiting[r.head%len(r.waiting)].raw)
-	}
-	if r.wordRaw >= 0 && r.n-r.wordN < gram {
-		at = min(at, r.wordRaw)
-	}
-	return at
 }

@@ -63,15 +63,45 @@ func (t *table) bucketOf(hash uint32) *bucket {
 
 // take makes entries of one kind, the oldest first.
 func (t *table) take(places []place, kind Kinds) {
-	if len(t.buckets) == 0 || t.used+len(places) > len(t.buckets)*slots/4 {
-		t.grow()
-	}
+	t.reserve(len(places))
 	for i := range places { // load the buckets that will be needed
 		t.touched += t.bucketOf(places[i].hash).keys[0] & 1
 	}
 	for _, p := range places {
-		t.put(p, kind)
+		b, key := t.bucketOf(p.hash), p.hash|uint32(kind&kindMask)
+		if n, has := b.look(key); has == 0 && n < slots { // most are new, in a bucket with room
+			b.keys[n], b.places[n] = key, p.at+1
+			t.used++
+		} else {
+			t.put(p, kind)
+		}
 	}
+}
+
+// reserve grows the table, as far as it may, until so many entries more leave half of it free.
+func (t *table) reserve(more int) {
+	for len(t.buckets) == 0 || t.used+more > len(t.buckets)*slots/2 {
+		if !t.grow() {
+			return
+		}
+	}
+}
+
+// look returns how many entries a bucket has, and a bit for each of them that has the key. It takes no branch: where a
+// search ends nobody can foretell, so a processor that tries to loses more time than all of this takes.
+func (b *bucket) look(key uint32) (n int, has uint) {
+	for at := range slots {
+		n += one(b.places[at] != 0)
+		has |= uint(one(b.keys[at] == key)) << at
+	}
+	return n, has
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // rows are how many buckets a hash may have: a common word has several places of each kind.
@@ -80,10 +110,21 @@ const rows = 4
 // A row is the buckets of a hash, each but the last of them full.
 type row [rows]*bucket
 
+// spread are the numbers by which a hash has buckets after its first, odd ones without a pattern: so that of two hashes
+// with one bucket in common the others are seldom the same, and that all buckets take part.
+var spread = [rows]uint32{1: 0x9e3779b1, 2: 0x85ebca77, 3: 0xc2b2ae3d}
+
+// further returns the i-th bucket of a hash, from 1 on: by the upper bits of a product (Knuth, volume 3, 6.4).
+func (t *table) further(hash uint32, i int) *bucket {
+	return &t.buckets[hash>>kindBits*spread[i]>>bits.LeadingZeros32(uint32(len(t.buckets)-1))]
+}
+
 // row returns the buckets of a hash, and how many slots they have.
 func (t *table) row(hash uint32) (r row, n int) {
-	for i := range rows { // by other bits of the hash each, so that two hashes seldom have more than one bucket in common
-		r[i] = t.bucketOf(bits.RotateLeft32(hash, 7*i))
+	for i := range rows {
+		if r[i] = t.bucketOf(hash); i > 0 {
+			r[i] = t.further(hash, i)
+		}
 		if n += slots; r[i].places[slots-1] == 0 {
 			break
 		}
@@ -91,69 +132,66 @@ func (t *table) row(hash uint32) (r row, n int) {
 	return r, n
 }
 
-// A slot is the place of an entry in a bucket.
-type slot struct {
-	bucket *bucket
-	at     int
-	place  uint32 // of the entry that is there
-}
-
-// noSlot comes after all slots.
-var noSlot = slot{place: 1<<32 - 1}
-
 // put makes an entry. The entries of a bucket are in its first slots, so the first free one ends the search.
 func (t *table) put(p place, kind Kinds) {
 	key, place := p.hash|uint32(kind&kindMask), p.at+1
-	same, goes, first, second := 0, slot{}, noSlot, noSlot
-search:
+	var r row
+	same, first, second := 0, uint64(none), uint64(none) // the oldest with the key, as a place and a slot of the row
 	for i := range rows {
-		b := t.bucketOf(bits.RotateLeft32(p.hash, 7*i))
-		for at, has := range &b.places {
-			switch {
-			case has == 0:
-				goes = slot{b, at, 0}
-				break search
-			case b.keys[at] != key:
-			case has == place:
-				return
-			default:
-				same++
-				if has < first.place {
-					first, second = slot{b, at, has}, first
-				} else if has < second.place {
-					second = slot{b, at, has}
-				}
+		if r[i] = t.bucketOf(p.hash); i > 0 {
+			if r[i] = t.further(p.hash, i); slices.Contains(r[:i], r[i]) { // its entries count once
+				continue
 			}
 		}
+		n, has := r[i].look(key)
+		for ; has != 0; has &= has - 1 {
+			at := bits.TrailingZeros(has)
+			if r[i].places[at] == place {
+				return
+			}
+			other := uint64(r[i].places[at])<<32 | uint64(i*slots+at)
+			first, second = min(first, other), min(second, max(first, other))
+			same++
+		}
+		if n == slots {
+			continue
+		}
+		if same < alike {
+			t.used++
+			r[i].keys[n], r[i].places[n] = key, place
+			return
+		}
+		break
 	}
-	switch {
-	case same >= alike:
-		goes = second // the oldest says who had it first
-	case goes.bucket != nil:
-		t.used++
-	case (t.used > len(t.buckets) || len(t.buckets) < small) && t.grow():
-		t.put(p, kind)
-		return
-	default:
-		goes = t.oldest(p.hash)
+	at := uint32(second) // the oldest says who had it first
+	if same < alike {
+		if t.wants(len(t.buckets)) && t.grow() {
+			t.put(p, kind)
+			return
+		}
+		at = r.oldest()
 		t.lost = true
-		t.forgot = t.forgot || Kinds(goes.bucket.keys[goes.at]&kindMask)&Untrusted != 0
+		t.forgot = t.forgot || Kinds(r[at/slots].keys[at%slots]&kindMask)&Untrusted != 0
 	}
-	goes.bucket.keys[goes.at], goes.bucket.places[goes.at] = key, place
+	r[at/slots].keys[at%slots], r[at/slots].places[at%slots] = key, place
 }
 
-// oldest returns the slot with the oldest entry of the buckets of a hash, all of which are full.
-func (t *table) oldest(hash uint32) slot {
-	found := noSlot
-	r, n := t.row(hash)
-	for _, b := range r[:n/slots] {
-		for at, has := range &b.places {
-			if has < found.place {
-				found = slot{b, at, has}
-			}
+// wants reports whether a table of so many buckets is to grow rather than to forget: a text that is built to have few
+// beginnings in the same buckets gets no more memory by that.
+func (t *table) wants(buckets int) bool { return buckets < small || t.used > buckets/4 }
+
+// none comes after all slots.
+const none = 1<<64 - 1
+
+// oldest returns the slot with the oldest entry of a row whose buckets are full.
+func (r *row) oldest() uint32 {
+	found := uint64(none)
+	for i, b := range r {
+		for at, has := range b.places {
+			found = min(found, uint64(has)<<32|uint64(i*slots+at))
 		}
 	}
-	return found
+	return uint32(found)
 }
 
 // grow doubles the table, and again where a bucket would be too full, as far as it may, and reports whether it did.
@@ -165,7 +203,7 @@ func (t *table) grow() bool {
 	old := t.buckets
 	for size := max(2*len(old), fewest); ; size *= 2 {
 		t.buckets = make([]bucket, size)
-		if last := size >= most || size >= small; t.refill(old, last) || last {
+		if last := size >= most || !t.wants(size); t.refill(old, last) || last {
 			return true
 		}
 	}

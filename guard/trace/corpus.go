@@ -76,9 +76,8 @@ func (c *corpus) takeOne() bool {
 	}
 	c.bytes.Add(-int64(len(d.text)))
 	c.mu.Unlock()
-	if d.public && len(d.text) <= provenance.MaxDocument {
+	if c.index.AddJSON(d.source, d.text) && d.public && len(d.text) <= provenance.MaxDocument {
 		c.listed.add(d.text)
 	}
-	c.index.AddJSON(d.source, d.text)
 	return true
 }
