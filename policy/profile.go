@@ -39,8 +39,8 @@ func embedded(name string) []byte {
 	return src
 }
 
-// builtin are the policies that come with Weir. Each is read when it is first asked for; its conditions, which take most
-// of the time, are compiled when one of them first counts.
+// builtin are the policies that come with Weir. Each is read when it is first asked for; its conditions, which take
+// most of the time, are compiled when one of them first counts.
 var builtin = func() map[string]func() *Policy {
 	all := map[string]func() *Policy{}
 	for _, name := range Profiles() {
