@@ -297,7 +297,7 @@ func (g *Guard) pass(ctx context.Context, in *result, seen label.Label) (shown A
 	if err != nil && !in.seen {
 		return Answer{}, err
 	}
-	if !r.asked && g.rules.Load().compares {
+	if !r.asked && g.rules.Load().compares() {
 		g.usual.note(r, in.answer)
 	}
 	var directory []overlay.Named
@@ -318,7 +318,7 @@ func (g *Guard) resultFacts(in *result, state session.State) *policy.Facts {
 	if !r.asked { // a contract speaks of results, not of questions
 		outside := append(r.said.Bounds(in.claim.Stated), r.said.Outside(in.search.label)...)
 		f.ResponseOutside = label.SetOf(outside...)
-		if g.rules.Load().compares {
+		if g.rules.Load().compares() {
 			f.ResponseChanged = label.SetOf(g.usual.changed(r, in.answer)...)
 		}
 	}

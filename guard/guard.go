@@ -23,6 +23,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -112,7 +113,8 @@ func (g *Guard) Swap(p *policy.Policy, mode policy.Mode) {
 	if p == nil {
 		p = policy.Default()
 	}
-	g.rules.Store(&rules{policy: p, mode: mode, looks: p.Reads("session.looked"), compares: p.Reads("response.changed")})
+	reads := func(fact string) func() bool { return sync.OnceValue(func() bool { return p.Reads(fact) }) }
+	g.rules.Store(&rules{policy: p, mode: mode, looks: reads("session.looked"), compares: reads("response.changed")})
 }
 
 // Index indexes the texts of a guard's results until ctx ends. Where it does not run, calls that are traced do so.

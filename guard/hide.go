@@ -58,7 +58,7 @@ func (h *Hidden) family(ctx context.Context, ref session.Ref) (vault.Space, erro
 // looked returns the bits of hidden values that the agent was told, with those of the request, for a policy that goes by
 // them.
 func (h *Hidden) looked(ctx context.Context, r *request, by *rules) (int, error) {
-	if h.vault == nil || !by.looks {
+	if h.vault == nil || !by.looks() {
 		return 0, nil
 	}
 	key, err := h.family(ctx, r.Session)

@@ -12,10 +12,9 @@ import (
 type rules struct {
 	policy *policy.Policy
 	mode   policy.Mode
-	looks  bool // whether the policy goes by session.looked
 	tools  specialized
 
-	compares bool // whether the policy goes by response.changed
+	looks, compares func() bool // whether the policy goes by session.looked and response.changed, which is known once it is compiled
 }
 
 // decide applies the policy to the facts, and to the other readings of their arguments: the strictest decision counts.

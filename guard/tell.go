@@ -153,7 +153,7 @@ func (h *Hidden) Look(ctx context.Context, c *Call) Verdict {
 		return Denied(err)
 	}
 	most := MaxLooked
-	if by := h.guard.rules.Load(); (by.looks || by.mode != policy.Enforce) && c.LookedSetup == h.setup.by() {
+	if by := h.guard.rules.Load(); (by.looks() || by.mode != policy.Enforce) && c.LookedSetup == h.setup.by() {
 		most = math.MaxInt // the policy decides
 	}
 	counted := c.Looks

@@ -62,7 +62,7 @@ func (e *Explanation) Sure() bool { return e.Strictest == e.Mildest }
 // Explain decides as [Policy.Decide] does, and says of every rule why. A rule that rests on the values of facts that
 // were kept from the reader stays undecided: the effect is then within Strictest and Mildest.
 func (p *Policy) Explain(g *ParsedFacts) Explanation {
-	if p == nil || g == nil || int(g.Phase) >= len(p.phases) {
+	if p == nil || g == nil || int(g.Phase) >= len(p.effects) {
 		return Explanation{}
 	}
 	known := new(activation).of(&g.Facts)
@@ -78,8 +78,9 @@ func (p *Policy) Explain(g *ParsedFacts) Explanation {
 	defer hiding.Close()
 	var e Explanation
 	var s Bounds
-	for i := range p.phases[g.Phase] {
-		r := &p.phases[g.Phase][i]
+	rules := p.compiled().phases[g.Phase]
+	for i := range rules {
+		r := &rules[i]
 		frame := exact
 		if slices.ContainsFunc(g.Hidden, r.condition.ReadsValue) {
 			frame = hiding

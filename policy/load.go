@@ -31,6 +31,11 @@ func Load(name string, src []byte) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	return load(name, src, c)
+}
+
+// load reads a policy; without a compiler, all but the conditions, and without rules to evaluate.
+func load(name string, src []byte, c *expression.Compiler) (*Policy, error) {
 	l := &loader{Document: document.Document{Name: name, Empty: "begin with version: 1 and a list of rules"}, compiler: c}
 	p := l.load(src)
 	if len(l.Problems) > 0 {
@@ -43,8 +48,8 @@ func Load(name string, src []byte) (*Policy, error) {
 // A loader builds a policy from one file.
 type loader struct {
 	document.Document
-	compiler *expression.Compiler
-	seen     map[string]int // line by rule name
+	compiler *expression.Compiler // nil: conditions are left out
+	seen     map[string]int       // line by rule name
 }
 
 func (l *loader) load(src []byte) *Policy {
@@ -78,11 +83,16 @@ func (l *loader) rules(p *Policy, m map[string]document.Member) {
 		return
 	}
 	l.seen = make(map[string]int, len(elements))
-	sepOnly := len(elements) > 0
+	sepOnly, set := len(elements) > 0, new(compiled)
 	for _, e := range elements {
 		r, isSEP := l.rule(e)
 		sepOnly = sepOnly && isSEP
-		p.add(r)
+		p.effects[r.When] = append(p.effects[r.When], r.Effect)
+		set.all = append(set.all, r.Rule)
+		set.keep(r)
+	}
+	if l.compiler != nil {
+		p.rules = func() *compiled { return set }
 	}
 	l.version(m, sepOnly)
 }
@@ -213,6 +223,10 @@ func (l *loader) once(r *rule, m map[string]document.Member) {
 // condition reads and compiles when and if, or conditions.
 func (l *loader) condition(r *rule, m map[string]document.Member) {
 	when, whenOK := l.when(m)
+	if l.compiler == nil {
+		r.When = when
+		return
+	}
 	x, ok := l.compileRule(r, m)
 	if !ok {
 		return

@@ -62,11 +62,25 @@ type Policy struct {
 	name     string
 	digest   string
 	fallback Effect
-	all      []Rule
-	phases   [2][]rule // by Phase
-	traces   [2]bool   // whether any of these rules reads the origin of arguments
+	effects  [2][]Effect      // of its rules, by Phase
+	rules    func() *compiled // nil: there are none
 
 	idle sync.Pool // of *activation, for decisions to come
+}
+
+// compiled are the rules of a policy, ready to be evaluated.
+type compiled struct {
+	all    []Rule
+	phases [2][]rule // by Phase
+	traces [2]bool   // whether any of these rules reads the origin of arguments
+}
+
+// compiled returns the rules. Those of a profile are compiled the first time.
+func (p *Policy) compiled() *compiled {
+	if p.rules == nil {
+		return new(compiled)
+	}
+	return p.rules()
 }
 
 // A Rule is the statement of a policy file about one case.
@@ -89,15 +103,10 @@ type rule struct {
 	condition   *expression.Condition
 }
 
-func (p *Policy) add(r rule) {
-	p.all = append(p.all, r.Rule)
-	p.keep(r)
-}
-
-// keep has the policy evaluate the rule.
-func (p *Policy) keep(r rule) {
-	p.phases[r.When] = append(p.phases[r.When], r)
-	p.traces[r.When] = p.traces[r.When] || r.condition != nil && slices.ContainsFunc(traced, r.condition.Reads)
+// keep has the rule evaluated.
+func (c *compiled) keep(r rule) {
+	c.phases[r.When] = append(c.phases[r.When], r)
+	c.traces[r.When] = c.traces[r.When] || r.condition != nil && slices.ContainsFunc(traced, r.condition.Reads)
 }
 
 // Rules returns the rules in the order of the file.
@@ -105,7 +114,7 @@ func (p *Policy) Rules() []Rule {
 	if p == nil {
 		return nil
 	}
-	return slices.Clone(p.all)
+	return slices.Clone(p.compiled().all)
 }
 
 // Digest returns the SHA-256 of the file, in hex. It names the policy in records.
@@ -148,7 +157,7 @@ func (d Decision) Revealed(fallback Effect) Decision {
 
 // Hides reports whether any rule of the policy hides results.
 func (p *Policy) Hides() bool {
-	return p != nil && slices.ContainsFunc(p.all, func(r Rule) bool { return r.Effect == Hide })
+	return p != nil && (slices.Contains(p.effects[OnCall], Hide) || slices.Contains(p.effects[OnResult], Hide))
 }
 
 // A Match is a rule that matched.
@@ -164,11 +173,11 @@ type Match struct {
 
 // Decide returns the decision of the policy. It changes neither the policy nor the facts.
 func (p *Policy) Decide(f *Facts) Decision {
-	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
+	if p == nil || f == nil || int(f.Phase) >= len(p.effects) {
 		return Decision{}
 	}
 	d := Decision{Effect: p.fallback}
-	rules := p.phases[f.Phase]
+	rules := p.compiled().phases[f.Phase]
 	if len(rules) == 0 {
 		return d
 	}
@@ -240,7 +249,7 @@ func (p *Policy) Reads(fact string) bool {
 	if p == nil {
 		return false
 	}
-	for _, rules := range p.phases {
+	for _, rules := range p.compiled().phases {
 		if slices.ContainsFunc(rules, func(r rule) bool { return r.condition.Reads(fact) }) {
 			return true
 		}
@@ -250,14 +259,14 @@ func (p *Policy) Reads(fact string) bool {
 
 // Traces reports whether any rule of the phase uses a fact that only tracing the arguments of a call gives.
 func (p *Policy) Traces(phase Phase) bool {
-	return p != nil && int(phase) < len(p.traces) && p.traces[phase]
+	return p != nil && int(phase) < len(p.effects) && p.compiled().traces[phase]
 }
 
 // Bounds returns the effects that the policy may have on all calls with these facts, but for those of the given names,
 // of which any value is possible; has of an unknown fact is unknown too. It is sound: no values of the unknown facts
 // give an effect outside of the span. It need not be tight, since two rules may never hold together.
 func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
-	if p == nil || f == nil || int(f.Phase) >= len(p.phases) {
+	if p == nil || f == nil || int(f.Phase) >= len(p.effects) {
 		return Bounds{}
 	}
 	facts := p.activate(f)
@@ -268,8 +277,9 @@ func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 	}
 	defer frame.Close()
 	var s Bounds
-	for i := range p.phases[f.Phase] {
-		r := &p.phases[f.Phase][i]
+	rules := p.compiled().phases[f.Phase]
+	for i := range rules {
+		r := &rules[i]
 		answer, err := judge(frame, r, unknown)
 		s.add(r, p.fallback, verdict{answer, err, expand(r.Message, f)})
 	}
@@ -280,8 +290,7 @@ func (p *Policy) Bounds(f *Facts, unknown []string) Bounds {
 // Refuses reports whether the policy blocks all calls of one tool: those that have the method, the tool and the server
 // of these facts, with its contracts, whatever the other facts are. It may miss such a tool, and names no other.
 func (p *Policy) Refuses(f *Facts) bool {
-	blocks := func(r rule) bool { return r.Effect == Block }
-	if p != nil && p.fallback != Block && !slices.ContainsFunc(p.phases[OnCall], blocks) {
+	if p != nil && p.fallback != Block && !slices.Contains(p.effects[OnCall], Block) {
 		return false
 	}
 	return p.Bounds(f, notOfTool).Mildest == Block
@@ -299,13 +308,16 @@ func (p *Policy) Specialize(f *Facts) *Policy {
 		return p
 	}
 	defer frame.Close()
-	folded := &Policy{name: p.name, digest: p.digest, fallback: p.fallback, all: p.all}
-	for phase := range folded.phases {
-		for _, r := range p.phases[phase] {
+	whole := p.compiled()
+	folded := &compiled{all: whole.all}
+	for _, rules := range whole.phases {
+		for _, r := range rules {
 			if answer, err := judge(frame, &r, notOfTool); err != nil || answer != expression.No {
 				folded.keep(r)
 			}
 		}
 	}
-	return folded
+	return &Policy{
+		name: p.name, digest: p.digest, fallback: p.fallback, effects: p.effects, rules: func() *compiled { return folded },
+	}
 }

@@ -39,21 +39,31 @@ func embedded(name string) []byte {
 	return src
 }
 
-// builtin are the policies that come with Weir. Each is compiled when it is first asked for.
+// builtin are the policies that come with Weir. Each is read when it is first asked for; its conditions, which take
+// most of the time, are compiled when one of them first counts.
 var builtin = func() map[string]func() *Policy {
 	all := map[string]func() *Policy{}
 	for _, name := range Profiles() {
 		all[name] = sync.OnceValue(func() *Policy {
 			src, _ := ProfileSource(name)
-			p, err := Load(name+".yaml", src)
-			if err != nil {
-				panic(fmt.Sprintf("policy: the profile %s does not load: %v", name, err)) // the tests load it
-			}
+			p := mustLoad(name, func(file string) (*Policy, error) { return load(file, src, nil) })
+			p.rules = sync.OnceValue(func() *compiled {
+				return mustLoad(name, func(file string) (*Policy, error) { return Load(file, src) }).compiled()
+			})
 			return p
 		})
 	}
 	return all
 }()
+
+// mustLoad loads a profile.
+func mustLoad(name string, load func(file string) (*Policy, error)) *Policy {
+	p, err := load(name + ".yaml")
+	if err != nil {
+		panic(fmt.Sprintf("policy: the profile %s does not load: %v", name, err)) // the tests load it
+	}
+	return p
+}
 
 // Profile returns a built-in policy, and whether there is one of that name.
 func Profile(name string) (*Policy, bool) {

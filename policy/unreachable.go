@@ -19,8 +19,7 @@ func (p *Policy) Idle() []Problem {
 		return nil
 	}
 	var idle []Problem
-	for phase := range p.phases {
-		rules := p.phases[phase]
+	for _, rules := range p.compiled().phases {
 		for i := range rules {
 			r := &rules[i]
 			msg, hint := "", ""

@@ -27,6 +27,10 @@ import (
 	"github.com/weir-mcp/weir/session"
 )
 
+// beforeCalls is how long the rules of a policy wait to be compiled, unless one counts before: the first lists are told
+// meanwhile, and agents need longer than that for their first call.
+const beforeCalls = 200 * time.Millisecond
+
 // Serve stands in front of the servers until the host leaves or ctx ends, on the address of the configuration
 // or on standard input and output.
 func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
@@ -64,6 +68,7 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	if s.Reload != nil {
 		defer r.start(ctx)()
 	}
+	defer time.AfterFunc(beforeCalls, func() { _ = s.Policy().Rules() }).Stop() // compiles them
 	shown, err := serveConsoleBeside(ctx, env, t, kept)
 	if err != nil {
 		return err
@@ -111,7 +116,7 @@ func readBeside(s *Service, keys *setup.Keychain) reading {
 		servers:   sync.OnceValues(func() ([]gateway.Server, error) { return s.servers(keys) }),
 		detection: sync.OnceValue(func() guard.Detection { return setup.Detection(s.Setup) }),
 	}
-	go s.Policy()
+	go s.Policy() // all but its conditions
 	go func() {
 		_, _ = r.servers()
 		_ = r.detection()

@@ -89,6 +89,21 @@ func cat() (*upstream.LocalChild, error) {
 	return upstream.StartChild(upstream.Spec{Command: []string{"cat"}}, nil, nil, slog.New(slog.DiscardHandler))
 }
 
+// lingering starts a server that takes a moment to end.
+func lingering() (*upstream.LocalChild, error) {
+	script := "trap 'sleep 0.02; exit' TERM; while :; do sleep 0.01; done"
+	return upstream.StartChild(upstream.Spec{Command: []string{"sh", "-c", script}}, nil, nil, slog.New(slog.DiscardHandler))
+}
+
+func hasEnded(child *upstream.LocalChild) bool {
+	select {
+	case <-child.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
 // open returns how many descriptors this process has.
 func open(t *testing.T) int {
 	t.Helper()
@@ -145,7 +160,7 @@ func TestRun(t *testing.T) {
 }
 
 // TestOwnerFails has every owner fail at a step: before the wrap has said "go" it goes on alone, with its streams as they
-// were; after that it ends, and its servers with it.
+// were; after that it ends, and its servers with it, each before the next one starts.
 func TestOwnerFails(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -184,7 +199,10 @@ func TestOwnerFails(t *testing.T) {
 			})
 			var children []*upstream.LocalChild
 			w, h, shut := wrapOf(t, func() (*upstream.LocalChild, error) {
-				child, err := cat()
+				if n := len(children); n > 0 && !hasEnded(children[n-1]) {
+					t.Error("a server starts while the one before it still runs")
+				}
+				child, err := lingering()
 				children = append(children, child)
 				return child, err
 			})

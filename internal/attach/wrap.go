@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -45,6 +46,7 @@ type keeper struct {
 	deaths []time.Time          // the last ones
 	child  *upstream.LocalChild // the last one of this owner; nil: none yet
 	id     int                  // of it
+	ended  func() bool          // ends it, and reports whether it has
 	heard  json.RawMessage      // the label of text that the host was shown
 }
 
@@ -76,13 +78,14 @@ func Run(ctx context.Context, client *owner.Client, head json.RawMessage, w Wrap
 	for {
 		debug.FreeOSMemory() // it waits from now on
 		goesOn := false
-		status, goesOn, err = k.serve(ctx, l)
-		err = errors.Join(err, k.end())
-		if !goesOn || k.child != nil {
-			return status, err
+		if status, goesOn, err = k.serve(ctx, l); !goesOn {
+			return status, errors.Join(err, k.end())
+		}
+		if k.child != nil {
+			go k.ended() // while another owner starts, which launches none before
 		}
 		if l, err = k.again(ctx); err != nil {
-			return 0, err
+			return 0, errors.Join(err, k.end())
 		}
 	}
 }
@@ -253,7 +256,7 @@ func (k *keeper) launch(l *life, id int) error {
 		_ = errors.As(err, &errno) // zero if it is none of the system's
 		return l.send(&message{Op: opFailed, Child: id, Error: err.Error(), Errno: int(errno)})
 	}
-	k.child, k.id = child, id
+	k.child, k.id, k.ended = child, id, sync.OnceValue(func() bool { return ends(child) })
 	stdin, stdout := child.Files()
 	err = l.send(&message{Op: opStarted, Child: id, PID: child.PID(), files: []*os.File{stdin, stdout}})
 	err = errors.Join(err, stdin.Close(), stdout.Close())
@@ -270,7 +273,7 @@ func (k *keeper) launch(l *life, id int) error {
 
 // end ends the server, if there is one.
 func (k *keeper) end() error {
-	if k.child != nil && !ends(k.child) {
+	if k.child != nil && !k.ended() && !ends(k.child) {
 		return fmt.Errorf("server process %d survives being killed", k.child.PID())
 	}
 	k.child = nil

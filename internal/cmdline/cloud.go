@@ -13,7 +13,7 @@ import (
 func AWSReadOnly(line string) bool {
 	service, operation, ok := awsCommand(line)
 	looks := service != "s3" && (strings.HasPrefix(operation, "describe-") || strings.HasPrefix(operation, "list-"))
-	return ok && (looks || awsOpen[service][operation])
+	return ok && (looks || awsOpen[service].has(operation))
 }
 
 // AWSNoSecrets reports whether a line is a command of the AWS command line, with options on that list, that shows no
@@ -21,7 +21,7 @@ func AWSReadOnly(line string) bool {
 // answer with the state of its target.
 func AWSNoSecrets(line string) bool {
 	service, operation, ok := awsCommand(line)
-	return ok && (awsOpen[service][operation] || awsActs[service][operation])
+	return ok && (awsOpen[service].has(operation) || awsActs[service].has(operation))
 }
 
 // awsCommand returns service and operation of a command whose options are all on the list.
@@ -40,7 +40,7 @@ func awsOptions(all []string) bool {
 		name, value, joined := strings.Cut(w, "=")
 		switch {
 		case strings.HasPrefix(w, "-"):
-			if option = strings.TrimPrefix(name, "--"); !awsChoices[option] || option == name {
+			if option = strings.TrimPrefix(name, "--"); !awsChoices.has(option) || option == name {
 				return false
 			}
 			if joined && !awsValue(option, value) {
@@ -76,7 +76,7 @@ var awsChoices = words(`region output query max-items page-size max-results no-p
 	alarm-names log-group-name auto-scaling-group-names load-balancer-names user-name stack-status-filter state-value desired-status`)
 
 // awsActs are operations that change something, by service, and answer with the state of their target.
-var awsActs = map[string]map[string]bool{
+var awsActs = map[string]words{
 	"autoscaling": words("set-desired-capacity terminate-instance-in-auto-scaling-group"),
 	"ec2":         words("terminate-instances stop-instances start-instances reboot-instances create-tags delete-tags delete-snapshot delete-volume"),
 	"ecs":         words("stop-task delete-service"),
@@ -85,7 +85,7 @@ var awsActs = map[string]map[string]bool{
 }
 
 // awsOpen are operations that only read, by service, and whose output holds no credentials.
-var awsOpen = map[string]map[string]bool{
+var awsOpen = map[string]words{
 	"acm":            words("list-certificates describe-certificate"),
 	"autoscaling":    words("describe-auto-scaling-groups describe-auto-scaling-instances describe-scaling-activities describe-policies"),
 	"ce":             words("get-cost-and-usage"),

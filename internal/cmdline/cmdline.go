@@ -102,17 +102,17 @@ type read struct {
 // shows returns which files' contents the line shows, by its options.
 func (r read) shows() shown {
 	c := r.command
-	has := func(set map[string]bool, letters string) bool {
+	has := func(set words, letters string) bool {
 		return slices.ContainsFunc(r.options, func(o string) bool {
 			name, _, _ := strings.Cut(o, "=")
 			short := len(o) > 1 && o[1] != '-'
-			return set[name] || short && (set[o[:2]] || strings.ContainsAny(o, letters))
+			return set.has(name) || short && (set.has(o[:2]) || strings.ContainsAny(o, letters))
 		})
 	}
 	switch {
-	case c.needle && len(r.operands) > 1 && !has(words("-e --recursive"), "erR"):
+	case c.needle && len(r.operands) > 1 && !has("-e --recursive", "erR"):
 		return named
-	case c.patch != nil && !has(c.patch, "p") && (c.brief == nil || has(c.brief, "")):
+	case c.patch != "" && !has(c.patch, "p") && (c.brief == "" || has(c.brief, "")):
 		return nothing
 	}
 	return c.shows
@@ -133,8 +133,8 @@ func (c command) accepts(words []string) (operands []string, ok bool) {
 			return nil, false
 		case w[0:min(1, len(w))] != "-":
 			operands = append(operands, w)
-		case c.long[w] || joined && c.takesJoined(name) && (!c.apart || strings.HasPrefix(w, "--")):
-		case c.valued[w]:
+		case c.long.has(w) || joined && c.takesJoined(name) && (!c.apart || strings.HasPrefix(w, "--")):
+		case c.valued.has(w):
 			if i++; i == len(words) || !c.isValue(words[i]) {
 				return nil, false
 			}
@@ -151,7 +151,9 @@ func (c command) accepts(words []string) (operands []string, ok bool) {
 }
 
 // takesJoined reports whether an option may have a value after = or behind its letter.
-func (c command) takesJoined(option string) bool { return c.valued[option] || c.valued[option+"="] }
+func (c command) takesJoined(option string) bool {
+	return c.valued.has(option) || c.valued.has(option+"=")
+}
 
 // isValue reports whether a word behind an option is its value: a program whose value is another than its row says,
 // or none, would take a word with a hyphen for an option. Numbers may have one, and in an expression of find a unit.

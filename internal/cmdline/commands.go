@@ -28,8 +28,8 @@ var doings = []Doing{Reading, Writing, Changing, Building}
 type command struct {
 	known    bool
 	letters  string            // options of one letter, which may be written together
-	long     map[string]bool   // options as a whole word
-	valued   map[string]bool   // options that need a value, in the next word or after =; with = at the end, never in the next word
+	long     words             // options as a whole word
+	valued   words             // options that need a value, in the next word or after =; with = at the end, never in the next word
 	ends     bool              // a word -- ends its options
 	whole    bool              // one hyphen begins a whole word
 	apart    bool              // the character after a letter is another option, even if the option takes a value
@@ -41,8 +41,8 @@ type command struct {
 	script   bool              // the first word is a script of sed
 	shows    shown
 	needle   bool               // unnamed, but for the files behind the first word if no option has it look for more
-	patch    map[string]bool    // unnamed, but nothing without one of these options
-	brief    map[string]bool    // and nothing with one of these, if none of patch is there; nil: nothing without any
+	patch    words              // unnamed, but nothing without one of these options
+	brief    words              // and nothing with one of these, if none of patch is there; "": nothing without any
 	verbs    map[string]command // the commands of a command
 
 	// For [Understand] alone:
@@ -63,12 +63,17 @@ const (
 	last          // the last; it reads the others
 )
 
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
+// words are separated by blanks. They are few and seldom looked at, so no map is made of them.
+type words string
+
+// has reports whether a word is among them.
+func (s words) has(word string) bool {
+	for w := range strings.FieldsSeq(string(s)) {
+		if w == word {
+			return true
+		}
 	}
-	return set
+	return false
 }
 
 // commands are the commands that only read. Not on the list is a command that runs other programs (env, xargs, awk,

@@ -172,7 +172,7 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	}
 	all = w.unwrapped(all) // behind another program cd changes no folder of the shell
 	c, rest, ok := find(all)
-	if !ok || !atSigns[all[0]] && slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "@") }) {
+	if !ok || !atSigns.has(all[0]) && slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "@") }) {
 		return false
 	}
 	if piped && c.least > 0 && !c.needle && c.does == "" {
@@ -211,13 +211,13 @@ func (w *walk) unwrapped(all []string) []string {
 	if len(all) > 2 && all[0] == "timeout" && digits(strings.TrimRight(all[1], "smh")) {
 		all = all[2:]
 	}
-	if len(all) > 2 && environments[all[0]] && all[1] == "run" {
+	if len(all) > 2 && environments.has(all[0]) && all[1] == "run" {
 		w.atLeast(Building)
 		all = all[2:]
 	}
 	if len(all) > 2 && (all[0] == "python" || all[0] == "python3") && all[1] == "-m" {
 		name := "python -m " + all[2]
-		if modules[all[2]] {
+		if modules.has(all[2]) {
 			name = all[2]
 		}
 		all = append([]string{name}, all[3:]...)
@@ -312,7 +312,7 @@ func (c command) outside(all []string) bool {
 		slices.ContainsFunc(all, func(w string) bool {
 			option, value, _ := strings.Cut(w, "=")
 			cluster := len(w) > 1 && w[0] == '-' && w[1] != '-' && !c.takesJoined(w[:2])
-			return everywhere[option] || namesRefs().MatchString(value) || cluster && strings.ContainsAny(w, "arl")
+			return everywhere.has(option) || namesRefs().MatchString(value) || cluster && strings.ContainsAny(w, "arl")
 		})
 }
 

@@ -34,7 +34,7 @@ func here(operand string) bool {
 // or release.
 func usual(operand string) bool {
 	parts := strings.FieldsFunc(operand, func(r rune) bool { return strings.ContainsRune(":-_", r) })
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !targets[part] })
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !targets.has(part) })
 }
 
 // targets are words in the names of targets of builds.

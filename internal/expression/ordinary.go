@@ -3,6 +3,7 @@ package expression
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ func plainName(name string) bool {
 		return false
 	}
 	stem, _, _ := strings.Cut(name, ".")
-	return !devices[strings.TrimSpace(stem)]
+	return !devices()[strings.TrimSpace(stem)]
 }
 
 // plainLetters reports whether no character of the path means something to a shell, an expander or a file system, and
@@ -90,11 +91,11 @@ func PathPlain(p string) bool {
 	}
 	folders, name := names[:len(names)-1], names[len(names)-1]
 	for i, folder := range folders {
-		if folder[0] == '.' || actingFolders[folder] || rooted && i == 0 && systemFolders[folder] {
+		if folder[0] == '.' || actingFolders()[folder] || rooted && i == 0 && systemFolders()[folder] {
 			return false
 		}
 	}
-	if bareTexts[name] {
+	if bareTexts()[name] {
 		return true
 	}
 	parts := strings.Split(name, ".")
@@ -102,14 +103,14 @@ func PathPlain(p string) bool {
 	if last < 1 || parts[0] == "" {
 		return false
 	}
-	kind := kinds[parts[last]]
+	kind := kinds()[parts[last]]
 	if !plainMiddle(parts[1:last], kind) {
 		return false
 	}
 	switch kind {
 	case text:
 		for _, folder := range folders {
-			if obeyedFolders[folder] || anyOf(wordsOf(folder), obeyedFolderWords) || parts[last] == "txt" && listWords[folder] {
+			if obeyedFolders()[folder] || anyOf(wordsOf(folder), obeyedFolderWords()) || parts[last] == "txt" && listWords()[folder] {
 				return false
 			}
 		}
@@ -117,7 +118,7 @@ func PathPlain(p string) bool {
 	case data:
 		return true
 	case source:
-		return !loadedNames[parts[0]] && !loadedNames[name]
+		return !loadedNames()[parts[0]] && !loadedNames()[name]
 	}
 	return false
 }
@@ -134,7 +135,7 @@ func plainMiddle(parts []string, kind fileKind) bool {
 		case part == "":
 			return false
 		case strings.Trim(part, "0123456789-_ ") == "": // dates and versions
-		case kind == source && middles[part]:
+		case kind == source && middles()[part]:
 		default:
 			return false
 		}
@@ -144,11 +145,11 @@ func plainMiddle(parts []string, kind fileKind) bool {
 
 // obeyed reports whether agents or tools follow a text by such a name: AGENTS, copilot-instructions, requirements-dev.
 func obeyed(stem, ext string) bool {
-	if obeyedStems[stem] {
+	if obeyedStems()[stem] {
 		return true
 	}
 	words := wordsOf(stem)
-	return anyOf(words, obeyedWords) || ext == "txt" && anyOf(words, listWords)
+	return anyOf(words, obeyedWords()) || ext == "txt" && anyOf(words, listWords())
 }
 
 // wordsOf returns the words of a name in lower case.
@@ -167,23 +168,28 @@ const (
 	source          // source code
 )
 
-// setOf returns the set of the words in a text; a no-break space is a blank inside of one.
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Split(words, " ") {
-		set[strings.ReplaceAll(w, "\u00a0", " ")] = true
-	}
-	return set
+// setOf returns the set of the words in a text, which is made when it is first asked for; a no-break space is a blank
+// inside of one.
+func setOf(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, w := range strings.Split(words, " ") {
+			set[strings.ReplaceAll(w, "\u00a0", " ")] = true
+		}
+		return set
+	})
 }
 
-func kindsOf(lists map[fileKind]string) map[string]fileKind {
-	all := map[string]fileKind{}
-	for kind, words := range lists {
-		for _, w := range strings.Fields(words) {
-			all[w] = kind
+func kindsOf(lists map[fileKind]string) func() map[string]fileKind {
+	return sync.OnceValue(func() map[string]fileKind {
+		all := map[string]fileKind{}
+		for kind, words := range lists {
+			for _, w := range strings.Fields(words) {
+				all[w] = kind
+			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 // In lower case:

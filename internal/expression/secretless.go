@@ -22,28 +22,28 @@ func PathNoSecrets(p string) bool {
 	}
 	folders, name := names[:len(names)-1], names[len(names)-1]
 	for i, folder := range folders {
-		if folder[0] == '.' && !openFolders[folder] || storeFolders[folder] || rooted && i == 0 && secretRoots[folder] {
+		if folder[0] == '.' && !openFolders()[folder] || storeFolders()[folder] || rooted && i == 0 && secretRoots()[folder] {
 			return false
 		}
 	}
 	stem, ext, _ := strings.Cut(name, ".")
 	ext = ext[strings.LastIndexByte(ext, '.')+1:]
-	kind := kinds[ext]
+	kind := kinds()[ext]
 	switch {
-	case buildFiles[name]:
+	case buildFiles()[name]:
 		return true
-	case bareTexts[name]:
+	case bareTexts()[name]:
 		return true
-	case openFolders[folderOf(folders)] && (ext == "yml" || ext == "yaml"):
+	case openFolders()[folderOf(folders)] && (ext == "yml" || ext == "yaml"):
 		return true
 	case stem == "dockerfile" || stem == "containerfile":
-		return !speaksOfSecrets(name, secretWords)
+		return !speaksOfSecrets(name, secretWords())
 	case stem == "" || kind == noKind:
 		return false
 	case kind == source:
-		return !speaksOfSecrets(name, sourceSecretWords) && !(scripts[ext] && speaksOfSecrets(name, settingWords))
+		return !speaksOfSecrets(name, sourceSecretWords()) && !(scripts()[ext] && speaksOfSecrets(name, settingWords()))
 	}
-	return !slices.ContainsFunc(append(folders, name), func(n string) bool { return speaksOfSecrets(n, secretWords) }) &&
+	return !slices.ContainsFunc(append(folders, name), func(n string) bool { return speaksOfSecrets(n, secretWords()) }) &&
 		!slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(strings.Join(names, "/"), part) })
 }
 

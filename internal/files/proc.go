@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Names below /proc by which every process finds the same, or that hold nothing but figures of one process. All others
@@ -19,12 +20,14 @@ var (
 	folderFiles = words("net sys sysvipc tty pressure fdinfo")              // with all that is below
 )
 
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(text) {
-		set[w] = true
-	}
-	return set
+func words(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(text) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 // proc ends a walk in the file system of processes, where Weir, as another process, sees other files than the server.
@@ -37,9 +40,9 @@ func (w *walk) proc(dir string) {
 	w.at, w.rest = filepath.Join(append([]string{dir}, names...)...), nil
 	if isProcess(names[0]) {
 		w.process, w.unsure = names[0], true
-		w.blind = !isFigure(names[1:]) || isPattern(names[0]) && len(names) > 1 && !harmless[names[1]]
+		w.blind = !isFigure(names[1:]) || isPattern(names[0]) && len(names) > 1 && !harmless()[names[1]]
 	} else {
-		w.blind = !procFiles[names[0]] || len(names) > 1 && !folderFiles[names[0]] || slices.Contains(names, "..")
+		w.blind = !procFiles()[names[0]] || len(names) > 1 && !folderFiles()[names[0]] || slices.Contains(names, "..")
 	}
 }
 
@@ -72,5 +75,5 @@ func isFigure(names []string) bool {
 	case len(names) == 2 && names[0] == "fd":
 		return slices.Contains([]string{"0", "1", "2"}, names[1])
 	}
-	return processFiles[names[0]] && (len(names) == 1 || folderFiles[names[0]])
+	return processFiles()[names[0]] && (len(names) == 1 || folderFiles()[names[0]])
 }
