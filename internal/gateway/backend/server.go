@@ -16,6 +16,10 @@ import (
 // DefaultTimeout is how long a server may take to answer a call.
 const DefaultTimeout = 5 * time.Minute
 
+// trustTime is how long the store may take to say how far a server is trusted, of which nobody has asked yet. Then it
+// is untrusted.
+const trustTime = 10 * time.Second
+
 // A Server is one upstream server as the operator configured it.
 type Server struct {
 	Name    string // unique; letters, digits, hyphen and underscore
@@ -62,7 +66,9 @@ func (s *settings) Trust() contract.Trust {
 		return of.Trust
 	}
 	if counts == nil {
-		trust, err := s.conduct.Trust(context.Background(), of)
+		ctx, stop := context.WithTimeout(context.Background(), trustTime)
+		defer stop()
+		trust, err := s.conduct.Trust(ctx, of)
 		if err != nil {
 			return contract.Untrusted
 		}
