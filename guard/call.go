@@ -64,6 +64,9 @@ type Call struct {
 	// by its name. "": it is not known, and there are no exceptions.
 	Reached string
 
+	// Via is the program or the address by which the server is reached, for people: set where others may have its name.
+	Via string
+
 	Holding
 
 	// Context is the label of everything that the agent was shown outside of results: definitions of tools, prompts and

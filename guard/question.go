@@ -27,6 +27,7 @@ type Question struct {
 	Session   session.Ref // whose call it is
 	Phase     policy.Phase
 	Server    string
+	Via       string // the program or the address of the server, if its name may be that of others too
 	Method    string
 	Name      string
 	Contract  contract.Contract  // of the call
@@ -86,7 +87,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	r, f := in.request, in.facts
 	canonical := r.canonical.text
 	q := &Question{
-		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
+		Session: r.Session, Phase: f.Phase, Server: r.Server, Via: r.Via, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
 		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session), Display: r.display(f.Phase)},

@@ -33,6 +33,7 @@ type Server struct {
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
 	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
+	Via     string           // the program or address by which it is reached, for people, see [guard.Call]
 	Place   string           // stands for its place in a configuration file; "" if it has none
 }
 
@@ -104,6 +105,9 @@ func (s *settings) Expose() guard.Exposure { return s.of.Load().Expose }
 
 // Reached returns the text that stands for how the server is reached.
 func (s *settings) Reached() string { return s.of.Load().Reached }
+
+// Via returns the program or address by which the server is reached, if its name may be that of others too.
+func (s *settings) Via() string { return s.of.Load().Via }
 
 // HidesAny reports whether the operator has results of any tool hidden.
 func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }
