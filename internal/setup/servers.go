@@ -60,7 +60,7 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		}
 		out = append(out, gateway.Server{
 			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
-			Reached: reached(&spec), Expose: exposure(s.Expose),
+			Way: guard.Way{Reached: reached(&spec)}, Expose: exposure(s.Expose),
 		})
 	}
 	return out
@@ -103,8 +103,8 @@ func reached(spec *upstream.Spec) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// via returns the program or the address by which a server is reached, for people. Of the arguments only a package and a
-// file are told, and of a URL the host: the others may be secrets.
+// via returns the program or the address by which a server is reached, for people. Of the arguments only a package and
+// a file are told, and of a URL the host: the others may be secrets.
 func via(spec *upstream.Spec) string {
 	if spec.URL != "" {
 		u, err := url.Parse(spec.URL)

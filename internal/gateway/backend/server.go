@@ -32,9 +32,8 @@ type Server struct {
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
-	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
-	Via     string           // the program or address by which it is reached, for people, see [guard.Call]
 	Place   string           // stands for its place in a configuration file; "" if it has none
+	guard.Way
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -103,11 +102,8 @@ func (s *settings) Readers() []string { return s.of.Load().Readers }
 // Expose returns the conditions on the tools that hosts are told of.
 func (s *settings) Expose() guard.Exposure { return s.of.Load().Expose }
 
-// Reached returns the text that stands for how the server is reached.
-func (s *settings) Reached() string { return s.of.Load().Reached }
-
-// Via returns the program or address by which the server is reached, if its name may be that of others too.
-func (s *settings) Via() string { return s.of.Load().Via }
+// Way returns how the server is reached.
+func (s *settings) Way() guard.Way { return s.of.Load().Way }
 
 // HidesAny reports whether the operator has results of any tool hidden.
 func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }
