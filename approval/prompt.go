@@ -91,6 +91,9 @@ func NewPrompt(q *guard.Question) Prompt {
 	if q.Burst != "" {
 		p.Also = append(p.Also, q.Burst)
 	}
+	if q.Via != "" {
+		p.Also = append(p.Also, "server "+plain.Text(q.Server, maxName)+" is reached by "+plain.Quote(q.Via, maxName))
+	}
 	if q.Hint != "" {
 		p.Also = append(p.Also, plain.Text(q.Hint, maxHint))
 	}

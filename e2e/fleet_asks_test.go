@@ -101,7 +101,11 @@ func (f *fleet) accept(t *testing.T, person *console) {
 		for _, q := range list.Questions {
 			var shell error
 			var both sync.WaitGroup
-			both.Go(func() { shell = f.state.command("approve", "--yes", q.ID).Run() })
+			both.Go(func() {
+				script := f.state.command("approve", "--yes", q.ID)
+				script.Env = append(slices.Clip(script.Env), "WEIR_SCRIPTED_APPROVAL=1")
+				shell = script.Run()
+			})
 			page := person.allow(q.ID)
 			both.Wait()
 			if shell == nil && page {

@@ -19,6 +19,12 @@ shift
 exec node "%s/node_modules/.bin/mcp-$(basename "$package")" "$@"
 `
 
+// person is Weir in a terminal at which a person says yes.
+const person = `#!/bin/sh
+[ "$1" = approve ] && shift && set -- approve --yes "$@" && export WEIR_SCRIPTED_APPROVAL=1
+exec %q "$@"
+`
+
 // TestTutorial runs the examples of docs/tutorial.md with the program and the reference file server.
 func TestTutorial(t *testing.T) {
 	needEnabled(t)
@@ -30,7 +36,7 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "npx"), fmt.Appendf(nil, npx, world.scripts), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(world.weir, filepath.Join(bin, "weir")); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "weir"), fmt.Appendf(nil, person, world.weir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -21,6 +21,16 @@ import (
 	"github.com/weir-mcp/weir/vault"
 )
 
+// A Way is how a server is reached: its name may be that of another one, too.
+type Way struct {
+	// Reached stands for it, so that no other server gets the approvals and exceptions of this one by its name. "": it is
+	// not known, and there are no exceptions.
+	Reached string
+
+	// Via is the program or the address, for people; "" if the name tells them enough.
+	Via string
+}
+
 // A Call is an action that an agent wants to take with a server: call a tool, read a resource, get a prompt. The guard
 // reads it; the methods that change it say so.
 type Call struct {
@@ -60,9 +70,7 @@ type Call struct {
 
 	Hiding // hidden values of the call
 
-	// Reached stands for how the server is reached, so that no other server gets the approvals and exceptions of this one
-	// by its name. "": it is not known, and there are no exceptions.
-	Reached string
+	Way // to the server
 
 	Holding
 

@@ -46,7 +46,7 @@ type Question struct {
 	UserWords string         // the user's messages in this session, as far as the host tells
 	Later     Later          // later calls that a yes covers too
 
-	About // the agent session and the tool
+	About // the agent session, the tool and its server
 	// The request of the host in the middle of which it comes up, if that is another: a server's question, or a call
 	// that goes out without values.
 	outer struct {
@@ -55,8 +55,9 @@ type Question struct {
 	}
 }
 
-// About tells approvers more of the agent session than its label does, and of the tool.
+// About tells approvers more of the agent session than its label does, and of the tool and its server.
 type About struct {
+	Via     string // the program or the address of the server, as [Way] has it
 	Display string // how a trusted server describes calls of the tool, with names of arguments in braces; "" if it does not
 
 	Alerts   []string  // results that speak to the agent as attacks do; a yes answers these
@@ -90,7 +91,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		Session: r.Session, Phase: f.Phase, Server: r.Server, Method: r.Method, Name: r.Name,
 		Contract: r.Effective, Assumed: r.assumed(), Arguments: canonical, Refined: r.notes, Rule: d.Rule, Message: d.Message,
 		Label: f.Session.Label, Origins: from, Leak: leakText(f), Later: Later{Place: d.asksOnce(f)},
-		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session), Display: r.display(f.Phase)},
+		About:  About{Alerts: shownAlerts(in.alerts), Burst: burstText(&f.Session), Display: r.display(f.Phase), Via: r.Via},
 		Values: in.found.Values, Cut: in.found.Cut, UserWords: in.found.UserWords,
 	}
 	for _, m := range d.Matched {

@@ -184,7 +184,7 @@ func TestHostsAreTold(t *testing.T) {
 		t.Error("a malicious result is shown")
 	}
 	if len(h.malicious) != 1 || !strings.Contains(h.malicious[0], "override") || !slices.ContainsFunc(h.warned, func(w string) bool { return strings.HasPrefix(w, "send: ask (rule ") }) ||
-		!slices.ContainsFunc(h.warned, func(w string) bool { return strings.HasPrefix(w, "read: ask (rule withhold-malicious-result)") }) {
+		!slices.ContainsFunc(h.warned, func(w string) bool { return strings.HasPrefix(w, "read: ask (rule ask-before-a-malicious-result)") }) {
 		t.Errorf("told of %q and %q", h.warned, h.malicious)
 	}
 }

@@ -54,7 +54,7 @@ const (
 	linksAsk   = "ask-before-passing-on-links"
 	badAsk     = "ask-after-malicious"
 	reviewAsk  = "ask-when-review-is-required"
-	badResult  = "withhold-malicious-result"
+	badResult  = "ask-before-a-malicious-result"
 )
 
 type defaultCase struct {

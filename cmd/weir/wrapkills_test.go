@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/demo/servers"
 )
 
@@ -179,7 +180,7 @@ func TestWrapsOwnerKilledWhileItAsks(t *testing.T) {
 	if first == second || first == third {
 		t.Errorf("two questions have the id %s", first)
 	}
-	time.Sleep(time.Second) // an answer at once is none
+	time.Sleep(config.DefaultPace) // the person reads: an answer at once is none
 	const accept = `{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"approve":true}}}`
 	files.say(accept, first)
 	files.say(`{"jsonrpc":"2.0","id":%q,"result":{"action":"decline"}}`, second)

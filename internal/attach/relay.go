@@ -168,9 +168,11 @@ func (r *relay) note(text []byte) bool {
 	}
 	delete(r.retold, string(id))
 	r.mu.Unlock()
-	if m, err := rpc.Parse(text); err == nil {
-		r.settle(again, m)
+	m, err := rpc.Parse(text)
+	if err != nil {
+		m = rpc.ReplyError(id, rpc.Errorf(rpc.InternalError, "the answer is no message: %v", err))
 	}
+	r.settle(again, m)
 	return false
 }
 

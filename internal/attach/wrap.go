@@ -203,11 +203,31 @@ func (k *keeper) serve(ctx context.Context, l *life) (status int, goesOn bool, e
 	if err == nil {
 		return status, false, nil
 	}
-	goesOn, why := k.relay.lost()
+	goesOn, why := k.lost()
 	if errors.Is(why, errLeft) {
 		return 0, false, nil
 	}
 	return 0, goesOn, errors.Join(err, why)
+}
+
+// lost tells the host that an owner has ended, and reports whether another one can take its place, or why not: none
+// does if the host takes nothing.
+func (k *keeper) lost() (goesOn bool, why error) {
+	type outcome struct {
+		goesOn bool
+		why    error
+	}
+	told := make(chan outcome, 1)
+	go func() {
+		goesOn, why := k.relay.lost()
+		told <- outcome{goesOn, why}
+	}()
+	select {
+	case o := <-told:
+		return o.goesOn, o.why
+	case <-time.After(endTime):
+		return false, errors.New("the host takes nothing")
+	}
 }
 
 // keep does what the owner says until it is done.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ the time that they took. weir approvals suggest proposes changes of the policy f
 					_, err := io.WriteString(env.Stdout, "nothing waits for an answer\n")
 					return err
 				}
-				return printQuestions(env, open, time.Now())
+				return printQuestions(env, open)
 			})
 		},
 	}
@@ -97,7 +96,7 @@ func questionReports(open []*approve.Pending) []questionReport {
 	return all
 }
 
-func printQuestions(env *home.Env, open []*approve.Pending, now time.Time) error {
+func questionsText(open []*approve.Pending, now time.Time) string {
 	var b strings.Builder
 	for _, p := range open {
 		fmt.Fprintf(&b, "%s  open for %s, session %s\n", p.ID, p.Expires.Sub(now).Round(time.Second), plain.Text(p.Session, 80))
@@ -105,7 +104,11 @@ func printQuestions(env *home.Env, open []*approve.Pending, now time.Time) error
 			b.WriteString("    " + plain.Text(strings.TrimSuffix(line, "\n"), 0) + "\n")
 		}
 	}
-	_, err := io.WriteString(env.Stdout, b.String())
+	return b.String()
+}
+
+func printQuestions(env *home.Env, open []*approve.Pending) error {
+	_, err := io.WriteString(env.Stdout, questionsText(open, time.Now()))
 	return err
 }
 
@@ -126,11 +129,12 @@ exactly the arguments that are shown, as long as its session has seen nothing mo
 calls of that tool to the same destination may happen in that session too, for 12 hours; only where
 an overlay says which arguments are the destination. The start of an id will do. A request that is
 too long to be shown as a whole needs the --code that stands at the end of weir approvals ID.
-Without a terminal, --yes is the yes of a script, which is not asked; a terminal is asked all the
-same. Do not paste a command with --yes that an agent gave you.`
+The question is put to the terminal: standard input does not answer it, and neither does what was
+typed before. Hooks let no agent run this command. --yes is for scripts, where the documentation
+says how (docs/approvals.md); without that a person is asked all the same.`
 	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session\n  weir approve K7Q2 --code H4TB"
 	cmd.Flags().StringVar(&code, "code", "", "the `CODE` at the end of the listing of a request that does not show everything")
-	cmd.Flags().BoolVar(&yes, "yes", false, "accept it without a terminal")
+	cmd.Flags().BoolVar(&yes, "yes", false, "the yes of a script, see above")
 	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
 	return cmd
 }
@@ -196,15 +200,22 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply
 	})
 }
 
-// agreed shows a question, and returns an error unless a person at a terminal, or without one yes, accepts it.
+// scripted is the variable by which a script says that its --yes approves. A flag alone would be one that an agent
+// tries, and that a person pastes.
+const scripted = "WEIR_SCRIPTED_APPROVAL"
+
+// agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does.
 func agreed(env *home.Env, p *approve.Pending, yes bool, ask string) error {
-	shown := *env
-	shown.Stdout = env.Stderr
-	if err := printQuestions(&shown, []*approve.Pending{p}, time.Now()); err != nil {
+	shown := questionsText([]*approve.Pending{p}, time.Now())
+	if by, _ := env.Getenv(scripted); yes && by == "1" {
+		_, err := io.WriteString(env.Stderr, shown)
 		return err
 	}
-	in, isFile := env.Stdin.(*os.File)
-	return attended(env, yes && !(isFile && home.IsTerminal(in)), "approve a request", ask)
+	ok, err := consents(env, "approve a request", shown+ask, ownTerminal)
+	if err == nil && !ok {
+		return remedy.Silent(remedy.Failed) // said above
+	}
+	return err
 }
 
 // oneOf returns the question whose id begins with a text.
@@ -224,7 +235,7 @@ func printListing(env *home.Env, p *approve.Pending, asJSON bool) error {
 			Listing approval.Listing `json:"listing"`
 		}{questionReports([]*approve.Pending{p})[0], p.Listing})
 	}
-	if err := printQuestions(env, []*approve.Pending{p}, time.Now()); err != nil {
+	if err := printQuestions(env, []*approve.Pending{p}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(env.Stdout, p.Listing.Text())
@@ -275,7 +286,7 @@ func watchQuestions(ctx context.Context, env *home.Env, book *approve.Book, prin
 					return err
 				}
 			}
-		} else if err := printQuestions(env, fresh, time.Now()); err != nil {
+		} else if err := printQuestions(env, fresh); err != nil {
 			return err
 		}
 		select {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -20,21 +19,6 @@ import (
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
-
-// attended returns an error unless a person says at a terminal that something may be done, or yes says so. Nobody is
-// told more if a person has said no.
-func attended(env *home.Env, yes bool, todo, question string) error {
-	in, isFile := env.Stdin.(*os.File)
-	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
-	case yes:
-		return nil
-	case !asks:
-		return remedy.Failure(errors.New("nobody is at a terminal to "+todo), "run it in a terminal of your own, or with --yes")
-	case !confirm(env, question):
-		return remedy.Silent(remedy.Failed) // said above
-	}
-	return nil
-}
 
 // acceptFlags are the flags of weir detect accept.
 type acceptFlags struct {

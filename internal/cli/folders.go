@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,13 +143,8 @@ func confirmFolder(env *home.Env, kept *files.Confirmed, path string, yes bool) 
 		return remedy.Usage(fmt.Errorf("confirming a folder: %w", err), "")
 	}
 	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
-	in, isFile := env.Stdin.(*os.File)
-	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
-	case yes:
-	case !asks:
-		return remedy.Failure(errors.New("nobody is at a terminal to confirm "+shown), "confirm it with --yes")
-	case !confirm(env, "Count "+shown+" as your own work?"):
-		return remedy.Silent(remedy.Failed) // said above
+	if err := attended(env, yes, "confirm "+shown, "Count "+shown+" as your own work?"); err != nil {
+		return err
 	}
 	if err := kept.Add(f); err != nil {
 		return fmt.Errorf("confirming a folder: %w", err)

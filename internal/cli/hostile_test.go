@@ -75,7 +75,7 @@ func printers() []printer {
 		{"approvals", func(text string, out *bytes.Buffer) error {
 			p := &approve.Pending{ID: "ID", Session: text, Principal: text, Binding: text}
 			plaintest.Fill(&p.Body, text[:min(len(text), 4000)]) // who asks cuts
-			return printQuestions(env(out), []*approve.Pending{p}, time.Now())
+			return printQuestions(env(out), []*approve.Pending{p})
 		}, true},
 		{"audit show", func(text string, out *bytes.Buffer) error {
 			row := audit.Row{Salt: []byte{1}, Entry: audit.Entry{Chain: text, Kind: text, Subject: text, Outcome: text, Body: []byte(`{}`)}}

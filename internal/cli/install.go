@@ -248,16 +248,14 @@ func installIn(env *home.Env, ids []string, flags *installFlags) error {
 
 // agree asks whether to change a file, unless that was said beforehand.
 func agree(env *home.Env, flags *installFlags, question string) error {
-	in, isFile := env.Stdin.(*os.File)
-	switch asks := isFile && home.IsTerminal(in) && home.IsTerminal(env.Stderr); {
-	case flags.yes:
+	if flags.yes {
 		return nil
-	case !asks:
-		return remedy.Failure(errors.New("nobody is at a terminal to agree to the change"), "make it with --yes")
-	case !confirm(env, question):
+	}
+	ok, err := consents(env, "agree to the change", question, "make it with --yes")
+	if err == nil && !ok {
 		return remedy.Failure(errors.New("nothing more was changed"), "")
 	}
-	return nil
+	return err
 }
 
 // printInstall shows how a file would change.

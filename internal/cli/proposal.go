@@ -37,7 +37,7 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 					_, err := io.WriteString(env.Stdout, "no configuration waits for a person\n")
 					return err
 				}
-				if err := printQuestions(env, open, time.Now()); err != nil || !accept {
+				if err := printQuestions(env, open); err != nil || !accept {
 					return err
 				}
 				var errs []error

@@ -149,16 +149,26 @@ func runReview(ctx context.Context, env *home.Env, flags *reviewFlags, only stri
 		return err
 	}
 	left := slices.DeleteFunc(slices.Clone(all), func(r *serverReview) bool { return len(r.Definitions) == 0 })
-	asks := !flags.asJSON && home.IsTerminal(env.Stdout) && home.IsTerminal(env.Stderr)
 	switch {
-	case len(left) == 0 && !flags.accept:
-		return nil
-	case flags.accept, asks && confirm(env, "Accept all of this?"):
+	case flags.accept:
 		return acceptReviews(ctx, env, file, all, flags.asJSON)
-	case asks || flags.asJSON:
+	case len(left) == 0:
+		return nil
+	case flags.asJSON:
 		return remedy.Silent(remedy.Failed) // said above
 	}
-	return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), "accept everything that is shown with --accept")
+	const hint = "accept everything that is shown with --accept"
+	if !home.IsTerminal(env.Stdout) {
+		return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), hint)
+	}
+	ok, err := consents(env, "accept the definitions", "Accept all of this?", hint)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return remedy.Silent(remedy.Failed) // said above
+	}
+	return acceptReviews(ctx, env, file, all, flags.asJSON)
 }
 
 // narrow leaves one server of a configuration, if one is named.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/weir-mcp/weir/internal/ledger"
 	"github.com/weir-mcp/weir/internal/plain"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/status"
 	"github.com/weir-mcp/weir/store/sqlstore"
 )
 
@@ -23,14 +26,17 @@ func newServers(env *home.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the servers that have broken their contracts",
-		Long: fmt.Sprintf(`List the servers with breaches of contract that count, and how far each is trusted at most. A server
-that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
+		Short: "List the servers that weir knows, and their breaches of contract",
+		Long: fmt.Sprintf(`List the servers of the weir processes that run, and those of the last 20,000 decisions in the log:
+the trust that counts, the processes, and the last call. Breaches of contract that count follow, with
+how far each server is trusted at most by them.
+
+A server that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
 is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
 changed to promise more or to say less, and an answer without annotations where all before it had
 some. It counts once for a tool and an agent session, and changed definitions that are found on one
 day (UTC) count once together. A known server counts as untrusted after %[1]d breaches that are about
-definitions and resolutions. A server without breaches is not listed; weir status has them all.
+definitions and resolutions.
 
 All processes that share the store go by it from their next call on. weir servers restore has a
 server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
@@ -38,15 +44,7 @@ server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return readStore(cmd.Context(), env, place, func(db *sqlstore.DB, _ string) error {
-				all, err := approve.NewConduct(db, nil).All(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return writeJSON(env.Stdout, append([]approve.Standing{}, all...))
-				}
-				_, err = env.Stdout.Write([]byte(standings(all)))
-				return err
+				return showServers(cmd.Context(), env, db, asJSON)
 			})
 		},
 	}
@@ -54,6 +52,60 @@ server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	cmd.AddCommand(newServersRestore(env))
 	return cmd
+}
+
+// showServers prints the servers that Weir knows, and their breaches.
+func showServers(ctx context.Context, env *home.Env, db *sqlstore.DB, asJSON bool) error {
+	dir, err := env.RunDir()
+	if err != nil {
+		return err
+	}
+	running, err := status.List(ctx, dir)
+	if err != nil {
+		return err
+	}
+	known, err := app.KnownServers(ctx, db, running)
+	if err != nil {
+		return err
+	}
+	breaches, err := approve.NewConduct(db, nil).All(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, map[string]any{
+			"servers": append([]app.KnownServer{}, known...), "breaches": append([]approve.Standing{}, breaches...),
+		})
+	}
+	_, err = io.WriteString(env.Stdout, knownServers(known, time.Now())+standings(breaches))
+	return err
+}
+
+// knownServers lists servers for people.
+func knownServers(all []app.KnownServer, now time.Time) string {
+	var b strings.Builder
+	width := 0
+	for _, k := range all {
+		width = max(width, len(plain.Text(k.Name, app.MaxName)))
+	}
+	for _, k := range all {
+		state := "no process serves it"
+		switch {
+		case k.Disabled:
+			state = "disabled"
+		case len(k.Processes) > 0:
+			state = "served by " + strings.Trim(fmt.Sprint(k.Processes), "[]")
+		}
+		if k.Lowered {
+			state += ", trusted less than the configuration says"
+		}
+		if !k.Last.IsZero() {
+			state += ", last call " + app.Moment(k.Last, now)
+		}
+		fmt.Fprintf(&b, "%-*s  %-5s %-9s  %s\n", width, plain.Text(k.Name, app.MaxName), plain.Text(k.Transport, app.MaxName),
+			plain.Text(k.Trust, app.MaxName), state)
+	}
+	return b.String()
 }
 
 // standings lists servers with breaches that count, for people.

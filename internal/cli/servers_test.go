@@ -3,7 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/weir-mcp/weir/internal/app"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/plain/plaintest"
 )
@@ -12,10 +14,12 @@ import (
 func TestStandingsAreShownPlainly(t *testing.T) {
 	for _, text := range plaintest.Texts() {
 		var s approve.Standing
+		var k app.KnownServer
 		plaintest.Fill(&s, text)
-		shown := standings([]approve.Standing{s})
+		plaintest.Fill(&k, text)
+		shown := knownServers([]app.KnownServer{k}, time.Now()) + standings([]approve.Standing{s})
 		lines := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
-		if len(lines) != 2 {
+		if len(lines) != 3 {
 			t.Errorf("%.80q: %d lines", text, len(lines))
 		}
 		for _, line := range lines {

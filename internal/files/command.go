@@ -1,6 +1,7 @@
 package files
 
 import (
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -28,9 +29,11 @@ var (
 	signals = []string{"kill", "pkill", "killall", "skill", "xkill", "taskkill", "terminate", "signal", "renice", "gdb", "lldb", "strace", "ptrace", "sigkill",
 		"spps", "stop"}
 
-	// commandNames are names of arguments that hold commands or code.
-	commandNames = []string{"command", "commands", "cmd", "script", "shell", "code", "exec", "execute", "bash", "args", "argv", "sql", "query", "queries",
-		"statement", "statements", "program", "source_code", "expression", "run", "stdin", "input"}
+	// commandNames are names of arguments that hold commands or code. Those of queryNames hold none of a shell.
+	commandNames = slices.Concat(shellNames, queryNames)
+	shellNames   = []string{"command", "commands", "cmd", "script", "shell", "code", "exec", "execute", "bash", "args", "argv", "program", "source_code", "run",
+		"stdin", "input"}
+	queryNames = []string{"sql", "query", "queries", "statement", "statements", "expression"}
 
 	// placeNames are names of arguments that give the folder in which a call works, rather than its target.
 	placeNames = []string{"cwd", "workdir", "root", "base", "repo", "repository", "workspace", "project", "destination", "dest", "into", "to", "dir"}
@@ -137,8 +140,8 @@ func (c *check) acts(text string, surely bool) string {
 	if !surely {
 		return ""
 	}
-	for segment := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";|&\n", r) }) {
-		tokens := strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(" \t\r()\"'`{},<>", r) })
+	for segment := range segments(text) {
+		tokens := tokensOf(segment)
 		for i, token := range tokens {
 			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
 			switch args := operands(tokens[i+1:]); {
@@ -159,6 +162,16 @@ func (c *check) acts(text string, surely bool) string {
 		}
 	}
 	return ""
+}
+
+// segments are the parts of a command that run beside each other.
+func segments(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";|&\n", r) })
+}
+
+// tokensOf returns the words of a part of a command, or of code.
+func tokensOf(segment string) []string {
+	return strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(" \t\r()\"'`{},<>", r) })
 }
 
 // operands leaves out options.

@@ -14,8 +14,8 @@ import (
 )
 
 // Own returns which of Weir's own resources a call would touch, "" if none: a file, by any path or link to it; a folder
-// around one that the call moves or removes; an address where Weir serves; its process. It looks at every text of the
-// call, as a path, and as the text of a command that may name one.
+// around one that the call moves or removes; an address where Weir serves; its process; a command of Weir that is for a
+// person. It looks at every text of the call, as a path, and as the text of a command that may name one.
 func (g *Ground) Own(t guard.Touch) string {
 	if t.Server == guard.Own || t.Server != "" && g.opts.Servers[t.Server].Far {
 		return "" // the calls of a program are looked at one by one; on another machine are none of them
@@ -36,7 +36,7 @@ func (g *Ground) Own(t guard.Touch) string {
 			return why
 		}
 	}
-	return ""
+	return orders(t)
 }
 
 // An owned is one of Weir's own files or folders, as it is at the moment.

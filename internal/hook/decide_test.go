@@ -246,16 +246,21 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestOwnFiles keeps calls from Weir's own files, whatever the session has read.
+// TestOwnFiles keeps calls from Weir's own files and from its commands for people, whatever the session has read.
 func TestOwnFiles(t *testing.T) {
 	m := newMachine(t, "claude-code")
 	m.start("s", "startup")
-	for tool, in := range map[string]input{
-		"Write": {"file_path": filepath.Join(m.state, "state.db"), "content": ""},
-		"Bash":  {"command": "rm -rf " + m.state},
+	for _, c := range []struct {
+		tool string
+		input
+	}{
+		{"Write", input{"file_path": filepath.Join(m.state, "state.db"), "content": ""}},
+		{"Bash", input{"command": "rm -rf " + m.state}},
+		{"Bash", input{"command": "weir approve --yes K7Q2"}},
+		{"Bash", input{"command": "sleep 1; echo y | script -qc 'weir session new' /dev/null"}},
 	} {
-		if a := m.before("s", tool, in); a.Effect != hook.Deny {
-			t.Errorf("%s: %+v", tool, a)
+		if a := m.before("s", c.tool, c.input); a.Effect != hook.Deny {
+			t.Errorf("%s %v: %+v", c.tool, c.input, a)
 		}
 	}
 }

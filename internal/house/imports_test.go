@@ -175,6 +175,7 @@ var table = []row{
 		"replays recorded attacks against a whole gateway"},
 	{"internal/home", "internal/conversation internal/files internal/oauth internal/remedy", "", "net net/http os/exec",
 		"where Weir keeps its files for one user, by the variables that a caller hands in"},
+	{"internal/terminal", "", "golang.org/x/sys/unix golang.org/x/sys/windows", "net net/http os/exec", "asks the person at the terminal; what was typed before is dropped by a call of the system"},
 	{"internal/setup", "annotation contract detect guard overlay overlay/catalogue policy internal/config internal/evidence internal/files internal/gateway internal/home internal/importer internal/inputschema internal/oauth internal/rawjson internal/remedy internal/rulefile internal/searcher internal/upstream", "", "net net/http",
 		"a configuration with the policy, overlays and logins that it names; os/exec to look programs up"},
 	{"internal/app", "guard/plan internal/gateway/protocol annotation audit contract detect guard label policy record session store store/sqlstore vault internal/bounded internal/budget internal/capture internal/config internal/console internal/conversation internal/files " +

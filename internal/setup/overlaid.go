@@ -45,6 +45,9 @@ func (s *Setup) Servers(keys *Keychain) ([]gateway.Server, error) {
 			return nil, err
 		}
 		servers[i].Overlay, servers[i].Place = o, placeOf(s, servers[i].Name)
+		if servers[i].Place == "" {
+			servers[i].Via = via(&servers[i].Spec)
+		}
 	}
 	return servers, nil
 }

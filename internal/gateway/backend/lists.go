@@ -33,7 +33,7 @@ type source interface {
 type lists struct {
 	env     *environment
 	servers source
-	heeding sync.Mutex // held while it is looked how far servers are trusted, so that nobody gets a list as of before
+	heeding chan struct{} // holds a token while it is looked how far servers are trusted, so that nobody gets a list as of before
 
 	reading chan struct{}        // holds a token while a list that is not in the cache is being read
 	misses  map[string]time.Time // when a list was last read for a name that it did not have; guarded by the token
@@ -47,7 +47,10 @@ type lists struct {
 }
 
 func newLists(e *environment, servers source) *lists {
-	return &lists{env: e, servers: servers, reading: make(chan struct{}, 1), misses: map[string]time.Time{}, by: map[string]*catalog.List{}}
+	return &lists{
+		env: e, servers: servers, heeding: make(chan struct{}, 1), reading: make(chan struct{}, 1),
+		misses: map[string]time.Time{}, by: map[string]*catalog.List{},
+	}
 }
 
 // drop drops the cached list of a method, or all of them for "".
@@ -70,11 +73,24 @@ func (s *lists) Cached(kind catalog.Kind) *catalog.List {
 // Tools returns the tools that agents may call, as they were listed last; nil if nobody has listed them.
 func (s *lists) Tools() *detect.Tools { return s.tools.Load() }
 
+// begin waits for the token of a channel with room for one, or for ctx to end. The function gives it back.
+func begin(ctx context.Context, token chan struct{}) (end func(), err error) {
+	select {
+	case token <- struct{}{}:
+		return func() { <-token }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // Heed looks how far the servers are trusted now. The lists are made anew if that has changed, and hosts are told: the
 // contracts in them are those that count.
 func (s *lists) Heed(ctx context.Context) error {
-	s.heeding.Lock()
-	defer s.heeding.Unlock()
+	end, err := begin(ctx, s.heeding)
+	if err != nil {
+		return err
+	}
+	defer end()
 	var of []*Server
 	var links []*Conn
 	for _, l := range s.servers.All() {
@@ -110,12 +126,11 @@ func (s *lists) List(ctx context.Context, kind catalog.Kind, fresh bool) (*catal
 		if l := s.Cached(kind); l != nil {
 			return l, nil
 		}
-		select {
-		case s.reading <- struct{}{}: // many calls may come at once, and one list will do for all
-			defer func() { <-s.reading }()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		end, err := begin(ctx, s.reading) // many calls may come at once, and one list will do for all
+		if err != nil {
+			return nil, err
 		}
+		defer end()
 		if l := s.Cached(kind); l != nil {
 			return l, nil
 		}
@@ -126,12 +141,11 @@ func (s *lists) List(ctx context.Context, kind catalog.Kind, fresh bool) (*catal
 // Reread returns the merged list after a name was not found, which may be new. It is read again only if it was not
 // for another such name just now, so that unknown names cost servers nothing.
 func (s *lists) Reread(ctx context.Context, kind catalog.Kind) (*catalog.List, error) {
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	end, err := begin(ctx, s.reading)
+	if err != nil {
+		return nil, err
 	}
+	defer end()
 	if time.Since(s.misses[kind.Method]) < missPause {
 		if l := s.Cached(kind); l != nil {
 			return l, nil

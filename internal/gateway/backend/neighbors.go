@@ -36,7 +36,7 @@ func (n *Neighbors) enter(set *Set) {
 	}
 	n.sets[set] = true
 	for _, c := range set.All() {
-		delete(n.left, served{c.Name(), c.Reached()})
+		delete(n.left, served{c.Name(), c.Way().Reached})
 	}
 }
 
@@ -99,7 +99,7 @@ func (set *Set) defined() map[served]label.Label {
 	all := map[served]label.Label{}
 	for _, c := range set.All() {
 		if err != nil || catalog.Unvouched(counts, c.Name(), c.Trust()) {
-			all[served{c.Name(), c.Reached()}] = guard.Definitions(c.Name())
+			all[served{c.Name(), c.Way().Reached}] = guard.Definitions(c.Name())
 		}
 	}
 	return all

@@ -16,6 +16,10 @@ import (
 // DefaultTimeout is how long a server may take to answer a call.
 const DefaultTimeout = 5 * time.Minute
 
+// trustTime is how long the store may take to say how far a server is trusted, of which nobody has asked yet. Then it
+// is untrusted.
+const trustTime = 10 * time.Second
+
 // A Server is one upstream server as the operator configured it.
 type Server struct {
 	Name    string // unique; letters, digits, hyphen and underscore
@@ -28,8 +32,8 @@ type Server struct {
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
-	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
 	Place   string           // stands for its place in a configuration file; "" if it has none
+	guard.Way
 }
 
 // Same reports whether two servers are reached and treated in the same way.
@@ -62,7 +66,9 @@ func (s *settings) Trust() contract.Trust {
 		return of.Trust
 	}
 	if counts == nil {
-		trust, err := s.conduct.Trust(context.Background(), of)
+		ctx, stop := context.WithTimeout(context.Background(), trustTime)
+		defer stop()
+		trust, err := s.conduct.Trust(ctx, of)
 		if err != nil {
 			return contract.Untrusted
 		}
@@ -96,8 +102,8 @@ func (s *settings) Readers() []string { return s.of.Load().Readers }
 // Expose returns the conditions on the tools that hosts are told of.
 func (s *settings) Expose() guard.Exposure { return s.of.Load().Expose }
 
-// Reached returns the text that stands for how the server is reached.
-func (s *settings) Reached() string { return s.of.Load().Reached }
+// Way returns how the server is reached.
+func (s *settings) Way() guard.Way { return s.of.Load().Way }
 
 // HidesAny reports whether the operator has results of any tool hidden.
 func (s *settings) HidesAny() bool { return len(s.of.Load().Hide) > 0 }

@@ -18,7 +18,7 @@ func whose(f *Host, set *backend.Set, l *backend.Conn) (*backend.Request, *guard
 		calls[i] = req.Call
 	}
 	call, i, err := guard.Pair(calls, f.Agents.Only, guard.Call{
-		ID: rand.Text(), Server: l.Name(), Reached: l.Reached(), Trust: l.Trust(), Context: set.Shown(), Tools: set.Tools(),
+		ID: rand.Text(), Server: l.Name(), Way: l.Way(), Trust: l.Trust(), Context: set.Shown(), Tools: set.Tools(),
 	})
 	if err != nil || i < 0 {
 		return nil, call, err

@@ -204,7 +204,7 @@ func (f *Host) to(ctx context.Context, m *rpc.Message, set *backend.Set, e catal
 	if r.call.Undeclared.Params = protocol.Beyond(m.Method, m.Params); r.call.Undeclared.Params != nil {
 		r.call.Violates = protocol.UnknownMembers
 	}
-	r.call.Readers, r.call.Reached = r.link.Readers(), r.link.Reached()
+	r.call.Readers, r.call.Way = r.link.Readers(), r.link.Way()
 	r.call.Hide = f.Engine.Hiding() && r.link.Hides(e.Name)
 	if m.Method == "tools/call" || m.Method == guard.MethodResolve {
 		r.tool, r.resolvable = e.Raw, e.Resolvable
@@ -240,7 +240,7 @@ func (f *Host) toOnly(ctx context.Context, m *rpc.Message, set *backend.Set, l *
 		params = json.RawMessage("{}") // so that the session's annotations have a place
 	}
 	r := &route{set: set, link: l, call: &guard.Call{
-		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: l.Name(), Reached: l.Reached(), Trust: l.Trust(),
+		ID: rand.Text(), Session: from.ref, Hiding: guard.Hiding{Above: from.above}, Server: l.Name(), Way: l.Way(), Trust: l.Trust(),
 		Method: m.Method, Name: m.Method, Params: params, Arguments: rawjson.Delete(params, "_meta"),
 		Effective: contract.Pessimistic(), Context: from.shown, Tools: set.Tools(),
 	}}
