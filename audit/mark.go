@@ -51,10 +51,7 @@ func (m mark) within(ctx context.Context, st Storage, whole mark) error {
 // [Storage] calls it once the new entries are durable, and acknowledges them only then: entries that are not noted can
 // be taken away. If the log has gone on without it, the error is [ErrDamaged].
 func (a *Anchor) Committed(ctx context.Context, st Storage, from, to Head) error {
-	base, err := a.current()
-	if err != nil {
-		return err
-	}
+	_, base := a.state() // of others that have noted more since, note tells
 	if err := a.reach(ctx, st, base, to, &from); err != nil || len(to.Seal) == 0 {
 		return err
 	}
@@ -65,17 +62,20 @@ func (a *Anchor) Committed(ctx context.Context, st Storage, from, to Head) error
 // computed from, that one has to stay part of the log, however far that has come. Without, a log that others have
 // brought further meanwhile may be left alone.
 func (a *Anchor) reach(ctx context.Context, st Storage, base mark, to Head, from *Head) error {
+	end := markOf(to)
 	a.mu.Lock()
-	known := a.passed.has(markOf(to))
+	known := a.passed.has(end)
 	a.mu.Unlock()
 	if known {
 		return nil
 	}
 	for {
-		if err := a.proved(ctx, st, base, to, from); err != nil {
-			return err
+		if end != base && (from == nil || markOf(*from) != base) {
+			if err := a.proved(ctx, st, base, to); err != nil {
+				return err
+			}
 		}
-		done, err := a.note(base, to)
+		done, err := a.note(base, to, end)
 		if done || err != nil {
 			return err
 		}
@@ -88,15 +88,13 @@ func (a *Anchor) reach(ctx context.Context, st Storage, base mark, to Head, from
 // maxWalk is how many entries are read one by one. Of more, hashes of the tree prove it.
 const maxWalk = 1000
 
-// proved checks that of the base and a head, the shorter one is a beginning of the other.
-func (a *Anchor) proved(ctx context.Context, st Storage, base mark, to Head, from *Head) error {
+// proved checks that of the base and another head, the shorter one is a beginning of the other.
+func (a *Anchor) proved(ctx context.Context, st Storage, base mark, to Head) error {
 	end := markOf(to)
 	a.mu.Lock()
 	near := a.near.clone()
 	a.mu.Unlock()
 	switch {
-	case end == base, from != nil && markOf(*from) == base:
-		return nil
 	case end.size < base.size:
 		return end.within(ctx, st, base)
 	case end.size == base.size || near.Size > end.size || end.size-near.Size > maxWalk:
@@ -112,14 +110,14 @@ func (a *Anchor) proved(ctx context.Context, st Storage, base mark, to Head, fro
 	return s.walk(ctx, st, near)
 }
 
-// note makes a head that was proved the mark, if that is the base still, and reports whether it is.
-func (a *Anchor) note(base mark, to Head) (done bool, err error) {
+// note makes a head that was proved, with its mark, the one of the anchor, if that is the base still, and reports
+// whether it is.
+func (a *Anchor) note(base mark, to Head, end mark) (done bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.seen != base {
 		return false, nil
 	}
-	end := markOf(to)
 	if end.size > base.size && a.mark != nil {
 		unlock, err := a.mark.turn()
 		if err != nil {

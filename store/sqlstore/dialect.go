@@ -30,6 +30,7 @@ func dialectOf(target string) *dialect {
 		backup:   "vacuum into $1",
 		synced:   "pragma synchronous = full",
 		scrub:    "pragma wal_checkpoint(truncate)",
+		takeOver: "pragma wal_checkpoint(passive)",
 		size:     "select page_count * page_size from pragma_page_count, pragma_page_size",
 		used:     "select (page_count - freelist_count) * page_size from pragma_page_count, pragma_freelist_count, pragma_page_size",
 		types:    sqliteTypes,

@@ -35,12 +35,26 @@ func (l *last) readHead(ctx context.Context, u *unit) (headRow, error) {
 	return readHead(ctx, u.statements, u.prover.dialect.lock)
 }
 
-// readSessions puts sessions and all their ancestors into the draft.
+// readSessions puts sessions and all their ancestors into the draft, as the log proves them. Those of l need no other
+// proof: the head is the one under which the transaction has proved them, or has told the log of them.
 func (l *last) readSessions(ctx context.Context, u *unit, keys []string) error {
 	if l.put(keys, u.draft) {
+		for _, key := range u.draft.Keys() {
+			s, _ := u.draft.Get(key)
+			u.proven[key] = keptWithCalls(&s)
+		}
 		return nil
 	}
-	return among(ctx, u.statements, readLineage, keys, u.put)
+	if err := among(ctx, u.statements, readLineage, keys, u.put); err != nil {
+		return err
+	}
+	for _, key := range u.draft.Keys() {
+		keys = append(keys, key)
+		if s, _ := u.draft.Get(key); s.Parent != "" {
+			keys = append(keys, s.Parent) // whose row may be missing
+		}
+	}
+	return u.check(ctx, keys...)
 }
 
 // put puts sessions and their ancestors into a draft, and reports whether it has all of them.

@@ -59,8 +59,7 @@ func (u *unit) check(ctx context.Context, keys ...string) error {
 			return err
 		case len(rows) > 0:
 			s, _ := u.draft.Get(key)
-			rows[0].Calls = &s.Calls
-			u.proven[key] = rows[0]
+			u.proven[key] = keptWithCalls(&s)
 		}
 	}
 	return nil

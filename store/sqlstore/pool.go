@@ -28,6 +28,7 @@ type dialect struct {
 	backup   string                                                  // the statement that writes a copy to a file; "" if there is none
 	synced   string                                                  // has the connection wait for the disk at each commit from now on
 	scrub    string                                                  // the query that overwrites removed rows in the files; "" if there is none
+	takeOver string                                                  // takes the write-ahead log over into the file; "" if there is none
 	types    *strings.Replacer                                       // of the words in the schema
 
 	conflict func(error) bool // whether a transaction that ended so had no effect, because of another, and is worth another attempt

@@ -168,20 +168,31 @@ func (d *approvals) Questions(ctx context.Context, q store.QuestionQuery) iter.S
 func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Question, error) {
 	var all []store.Question
 	var head *headRow
-	known := false
+	var known, none, list bool
 	at, err := d.recall(ctx, func(m *recent) {
-		all, known = m.questions.Get(binding)
-		head = m.head
+		if all, known = m.questions.Get(binding); known {
+			return
+		}
+		head, none, list = m.head, m.lacks(binding), m.misses == 1
+		m.misses++
 	})
 	if err != nil || known {
 		return all, err
 	}
 	err = d.proven(ctx, head, func(s *snapshot) (err error) {
+		if none { // as of this head; what the log proves is read if it proves any
+			none = false
+			return d.settled(ctx, s, claim{name: boundTo(binding), known: d.proofs.get(boundTo(binding).Chain())})
+		}
 		if all, err = d.boundAt(ctx, s, binding); err == nil {
 			head = &s.headRow
 		}
 		return err
 	})
+	var bindings map[string]bool
+	if err == nil && list {
+		bindings, err = d.bindings(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +200,29 @@ func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Quest
 		if m.head = head; len(all) <= maxAround {
 			m.questions.Set(binding, all)
 		}
+		if bindings != nil {
+			m.bindings = bindings
+		}
 	})
 	return all, nil
+}
+
+// listBindings lists one more binding than are remembered.
+var listBindings = fmt.Sprintf(`select distinct binding from question limit %d`, maxBindings+1)
+
+// bindings returns the bindings of all questions; nil if there are too many.
+func (d *approvals) bindings(ctx context.Context) (map[string]bool, error) {
+	all := map[string]bool{}
+	err := d.reads.query(ctx, listBindings, func(rows *sql.Rows) error {
+		var binding string
+		err := rows.Scan(&binding)
+		all[binding] = true
+		return err
+	})
+	if len(all) > maxBindings {
+		all = nil
+	}
+	return all, err
 }
 
 type placeOfQuestion struct {

@@ -19,6 +19,8 @@ const (
 	maxRecent = 10_000 // sessions, resources and bindings, each
 	maxAround = 64     // labels around one resource, and requests with one binding
 	maxValued = 256    // sessions with values
+
+	maxBindings = 1000 // of all requests there are
 )
 
 // recent remembers rows that were read and proved, for as long as nobody has committed anything to the database since
@@ -38,7 +40,12 @@ type recent struct {
 	taints     *bounded.Map[string, []store.Taint]    // around a resource
 	questions  *bounded.Map[string, []store.Question] // with a binding
 	values     *bounded.Map[string, []keptValue]      // of a session
+	bindings   map[string]bool                        // of all requests, and perhaps more; nil: not known
+	misses     int                                    // bindings whose requests were not remembered
 }
+
+// lacks reports whether it is known that there are no requests with a binding.
+func (r *recent) lacks(binding string) bool { return r.bindings != nil && !r.bindings[binding] }
 
 // A moment is a state of the database, and how far its log has come.
 type moment struct {
@@ -165,6 +172,7 @@ func (r *recent) clear(m moment) {
 	r.taints.Clear()
 	r.questions.Clear()
 	r.values.Clear()
+	r.bindings, r.misses = nil, 0
 }
 
 // follow takes the remembered rows past a transaction of the writer that was committed and noted, if nobody has
@@ -235,9 +243,20 @@ func (r *recent) apply(u *unit) {
 			r.taints.Clear()
 		case record.QuestionTable:
 			r.questions.Delete(k.Binding)
+			r.asked(k.Binding)
 		case record.ValueTable:
 			r.values.Delete(k.Session)
 		}
+	}
+}
+
+// asked notes that there may be a request with a binding now.
+func (r *recent) asked(binding string) {
+	if r.bindings == nil {
+		return
+	}
+	if r.bindings[binding] = true; len(r.bindings) > maxBindings {
+		r.bindings = nil
 	}
 }
 

@@ -100,6 +100,13 @@ func keptSession(s *store.Session) record.Kept {
 		Created: micros(s.Created)}, Label: s.Label}
 }
 
+// keptWithCalls returns a session with the number of its calls.
+func keptWithCalls(s *store.Session) record.Kept {
+	k := keptSession(s)
+	k.Calls = &s.Calls
+	return k
+}
+
 func keptTaint(t *store.Taint) record.Kept {
 	return record.Kept{State: record.State{Table: record.TaintTable, Key: t.Resource, Created: micros(t.Written),
 		Expires: micros(t.Expires)}, Label: t.Label}

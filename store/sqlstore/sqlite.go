@@ -31,8 +31,20 @@ func openSQLite(ctx context.Context, p *pool, target string) (err error) {
 	}
 	return connectTo(p, url.Values{"mode": {"rw"}, "_pragma": {
 		"busy_timeout(" + strconv.FormatInt(p.opts.Timeout.Milliseconds()*4/5, 10) + ")", "journal_mode(wal)", synchronous,
-		"secure_delete(on)", "cache_size(-8192)",
+		"secure_delete(on)", "cache_size(-8192)", "wal_autocheckpoint(" + strconv.Itoa(2*maxFrames) + ")",
 	}})
+}
+
+// maxFrames is how many frames the write-ahead log of a file has until it is taken over into the file: between two
+// transactions if nobody waits, and at twice as many in the course of one.
+const maxFrames = 1000
+
+// takeOver takes the write-ahead log over if it has become long. It is called by a connection that writes, between its
+// transactions. An error is that of whoever takes it over later.
+func (p *pool) takeOver(ctx context.Context, s *statements) {
+	if header, known := p.index.header(); known && header.frames() >= maxFrames {
+		_ = s.query(ctx, p.dialect.takeOver, func(*sql.Rows) error { return nil })
+	}
 }
 
 // connectTo makes the connections to the file at the place of a pool.

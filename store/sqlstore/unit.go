@@ -154,15 +154,6 @@ func (u *unit) begin(ctx context.Context) error {
 	if err := u.last.readSessions(ctx, u, keys); err != nil {
 		return err
 	}
-	for _, key := range u.draft.Keys() {
-		keys = append(keys, key)
-		if s, _ := u.draft.Get(key); s.Parent != "" {
-			keys = append(keys, s.Parent) // whose row may be missing
-		}
-	}
-	if err := u.check(ctx, keys...); err != nil {
-		return err
-	}
 	u.rows = make(map[string]store.Row, len(keys))
 	for _, key := range u.draft.Keys() {
 		u.rows[key], _ = u.draft.Row(key)
@@ -292,11 +283,15 @@ func (u *unit) committed() {
 	if u.batch == nil {
 		return
 	}
-	for i := range u.batch.Rows {
-		if row := &u.batch.Rows[i]; sessional(row.Chain) {
-			if end, err := lastOf(row); err == nil {
-				u.prover.proofs.put(row.Chain, end)
-			}
+	told := map[string]bool{}
+	for i := len(u.batch.Rows) - 1; i >= 0; i-- { // the last of each chain
+		row := &u.batch.Rows[i]
+		if told[row.Chain] || !sessional(row.Chain) {
+			continue
+		}
+		told[row.Chain] = true
+		if end, err := lastOf(row); err == nil {
+			u.prover.proofs.put(row.Chain, end)
 		}
 	}
 }

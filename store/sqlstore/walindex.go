@@ -15,10 +15,14 @@ type walHeader [48]byte
 const (
 	walCounter = 8  // where the counter of commits is, in the byte order of the machine
 	walInit    = 12 // where a byte is that is 1 once there is a header
+	walFrames  = 16 // where the number of frames of the log is
 )
 
 // commits returns the counter of commits.
 func (h *walHeader) commits() uint32 { return binary.NativeEndian.Uint32(h[walCounter:]) }
+
+// frames returns how many frames the log has, each a page.
+func (h *walHeader) frames() uint32 { return binary.NativeEndian.Uint32(h[walFrames:]) }
 
 // A walIndex is the index of a database's write-ahead log, in memory that all processes share. To look at it takes no
 // system call. The zero walIndex tells nothing.

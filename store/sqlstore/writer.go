@@ -14,11 +14,12 @@ import (
 )
 
 // A writer does ops in the order in which they come, those that wait at one time in one transaction. It has a goroutine
-// as long as there is something to do: whoever waits goes when it has waited long enough, also where the system does
-// not come back from a write.
+// as long as there is something to do, and a little longer: the stack of a new one has to grow for each transaction.
+// Whoever waits goes when it has waited long enough, also where the system does not come back from a write.
 type writer struct {
 	*prover
-	turn chan struct{} // held by who commits
+	turn   chan struct{} // held by who commits
+	worker worker
 
 	mu       sync.Mutex
 	waiting  []*op
@@ -46,7 +47,7 @@ const maxUnmade = 512
 const maxGroup = 512
 
 func newWriter(p *prover) *writer {
-	w := &writer{prover: p, turn: make(chan struct{}, 1)}
+	w := &writer{prover: p, turn: make(chan struct{}, 1), worker: newWorker()}
 	w.timer = time.AfterFunc(time.Hour, w.flushDeferred)
 	w.timer.Stop()
 	p.report = func(e audit.Entry) { w.offer(&op{entries: []audit.Entry{e}}) }
@@ -79,7 +80,7 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	case <-o.done:
 		return o.err
 	case w.turn <- struct{}{}:
-		go w.work(context.WithoutCancel(ctx), o)
+		w.worker.do(func() { w.work(context.WithoutCancel(ctx), o) })
 	case <-late.C:
 		if err = fmt.Errorf("%w: writing did not begin within %v", ErrStalled, w.opts.Timeout); w.withdraw(o) {
 			return w.health.note(err)
@@ -117,7 +118,7 @@ func (w *writer) limit(ops ...*op) time.Duration {
 	return w.opts.Timeout
 }
 
-// work commits until the op is done. It has the turn.
+// work commits until the op is done. It has the turn, and gives it up.
 func (w *writer) work(ctx context.Context, o *op) {
 	defer func() { <-w.turn }()
 	for {
@@ -213,8 +214,12 @@ func (w *writer) close() error {
 		return nil
 	}
 	w.mu.Lock()
+	again := w.closed
 	w.closed = true
 	w.mu.Unlock()
+	if !again {
+		w.worker.end()
+	}
 	w.timer.Stop()
 	select {
 	case w.turn <- struct{}{}:
@@ -258,6 +263,7 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 	if len(ops) == 0 {
 		return
 	}
+	succeeded := false
 	if h := w.health.get(); h.State == Stalled && !probe {
 		w.fail(ops, deferred, h.Err)
 	} else {
@@ -277,9 +283,16 @@ func (w *writer) commitNext(ctx context.Context, probe bool) {
 			err = w.apart(ctx, ops, deferred)
 		}
 		_ = w.health.wrote(err)
+		succeeded = err == nil
 	}
 	for _, o := range ops[deferred:] {
 		close(o.done)
+	}
+	w.mu.Lock()
+	busy := len(w.waiting) > 0
+	w.mu.Unlock()
+	if succeeded && !busy && w.conn != nil {
+		w.takeOver(ctx, w.statements)
 	}
 }
 
