@@ -35,10 +35,14 @@ func Run(context.Context, *owner.Client, json.RawMessage, Wrap) (int, error) { r
 type Guest struct {
 	Stdin, Stdout, Stderr *os.File
 	PID                   int
+	Heard                 []byte
 }
 
 // Accept returns [ErrAlone].
 func Accept(*net.UnixConn) (*Guest, error) { return nil, ErrAlone }
+
+// Keep returns [ErrAlone].
+func (g *Guest) Keep([]byte) error { return ErrAlone }
 
 // Close does nothing.
 func (g *Guest) Close() {}
