@@ -20,7 +20,7 @@ type conduct struct {
 
 // servedOf returns a server as its breaches of contract are kept.
 func servedOf(s *Server) *approve.Served {
-	return &approve.Served{Name: s.Name, Reached: s.Reached, Place: s.Place, Trust: s.Trust}
+	return &approve.Served{Name: s.Name, Reached: s.Reached, Program: s.Program, Place: s.Place, Trust: s.Trust}
 }
 
 // ofServers returns the consequences for connections to servers.
@@ -46,6 +46,9 @@ func (c *conduct) ofServers() backend.Conduct {
 			}
 			return err
 		},
+		Reviewed: func(ctx context.Context, s *Server, digests map[string]bool) error {
+			return c.kept.Reviewed(ctx, servedOf(s), digests)
+		},
 	}
 }
 
@@ -58,7 +61,9 @@ func (c *conduct) ofCalls(servers func() []Server) func(context.Context, *guard.
 			return nil // it is configured no more, or it is weir itself
 		}
 		answered := all[i]
-		answered.Reached = call.Reached // which may be configured no more
+		if answered.Reached != call.Reached { // it is configured no more
+			answered.Reached, answered.Program = call.Reached, ""
+		}
 		return c.ofServers().Breach(ctx, &answered, call.Name, b)
 	}
 }

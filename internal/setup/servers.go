@@ -56,7 +56,7 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		}
 		out = append(out, gateway.Server{
 			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
-			Reached: reached(&spec), Expose: exposure(s.Expose),
+			Reached: reached(&spec), Program: program(&spec), Expose: exposure(s.Expose),
 		})
 	}
 	return out
@@ -96,6 +96,16 @@ func reached(spec *upstream.Spec) string {
 		}
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t", spec.Command, folder, spec.URL, spec.SSE))
+	return hex.EncodeToString(sum[:16])
+}
+
+// program returns a text that stands for the command of a server in any folder, where it may run another program; "" if
+// it has no command.
+func program(spec *upstream.Spec) string {
+	if spec.URL != "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", spec.Command))
 	return hex.EncodeToString(sum[:16])
 }
 

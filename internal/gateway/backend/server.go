@@ -29,6 +29,7 @@ type Server struct {
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
 	Reached string           // stands for how it is reached, see [guard.Call]; "": it has no exceptions
+	Program string           // stands for its command in any folder; "" if it has none
 	Place   string           // stands for its place in a configuration file; "" if it has none
 }
 
