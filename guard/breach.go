@@ -73,12 +73,12 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 	return nil
 }
 
-// outsidersWrite reports whether outsiders may have a part in the answers of the tool of a call, by its server's own word.
+// outsidersWrite reports whether outsiders may have a part in answers to a call, by the server's own word on its tool.
 func outsidersWrite(c *Call) bool { return c.Declared.Assume().Label().Untrusted }
 
 // answersFor returns the part of a server's statement about a call by which it can break its contract. To report
-// malicious content costs nothing, and whoever calls chooses how sensitive the inputs are. Nor does any word about data
-// cost that outsiders may have written: they would choose which servers lose trust.
+// malicious content costs nothing, and whoever calls chooses how sensitive the inputs are. Words about data that
+// outsiders may have written cost nothing either: they would choose which servers lose trust.
 func answersFor(c *Call, stated contract.Contract) contract.Contract {
 	none := contract.Contract{}
 	stated.Malicious, stated.Accepts = none.Malicious, none.Accepts

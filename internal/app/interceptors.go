@@ -98,8 +98,8 @@ func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Serve
 	return all, servers, nil
 }
 
-// trustIn returns how far servers are trusted after the breaches of their contracts that gateways on the same store have
-// found. Interceptors find none: they see no declarations.
+// trustIn returns how far servers are trusted after the breaches of their contracts that gateways on the same store
+// have found. Interceptors find none: they see no declarations.
 func trustIn(kept *approve.Conduct, servers []gateway.Server) func(ctx context.Context, server string) (contract.Trust, error) {
 	return func(ctx context.Context, server string) (contract.Trust, error) {
 		for i := range servers {

@@ -35,8 +35,8 @@ type Options struct {
 	Questions *approve.Book
 	Servers   []Server // at least one
 
-	// Trust returns how far a server is trusted now: as far as the operator says, or less after breaches of its contract
-	// that gateways found. Nil: as far as the operator says.
+	// Trust returns how far a server is trusted now: as far as the operator says, or less after breaches of its
+	// contract that gateways found. Nil: as far as the operator says.
 	Trust func(ctx context.Context, server string) (contract.Trust, error)
 
 	Redacts bool   // findings are redacted, stripped or marked: weir-redact is offered
@@ -114,8 +114,8 @@ func (d *Decider) server(in *interceptor.Invocation) (*Server, error) {
 	return nil, bad("config.server is none of %s", strings.Join(d.names(), ", "))
 }
 
-// serverNow is server with the trust that counts now. Of one that has lost all of it, nobody has reviewed the definitions
-// that agents were shown.
+// serverNow is server with the trust that counts now. Nobody vouches for the definitions of one that has lost all of
+// it, which agents were shown.
 func (d *Decider) serverNow(ctx context.Context, in *interceptor.Invocation) (*Server, error) {
 	s, err := d.server(in)
 	if err != nil || d.Trust == nil {

@@ -256,8 +256,8 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	return before, after, err
 }
 
-// Reviewed has breaches by changed definitions count no longer, once a person has accepted these as they were changed, by
-// their digests. It forgives those of this entry and place alone: pins of others are no word about this server.
+// Reviewed has breaches by changed definitions count no longer, once a person has accepted these as they were changed,
+// by their digests. It forgives those of this entry and place alone: pins of others are no word about this server.
 func (c *Conduct) Reviewed(ctx context.Context, s *Served, digests map[string]bool) error {
 	if s.Trust == contract.Untrusted || len(digests) == 0 {
 		return nil
