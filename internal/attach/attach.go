@@ -57,6 +57,9 @@ import (
 // ErrAlone says that nothing was read or written: the wrap can decide by itself.
 var ErrAlone = errors.New("no process can be shared")
 
+// MaxHeard is how long the label that a wrap keeps may be, in bytes.
+const MaxHeard = 32 << 10
+
 // Operations of messages.
 const (
 	opStreams   = "streams"
@@ -76,7 +79,7 @@ const (
 const (
 	maxMessage = 64 << 10
 	maxFiles   = 3
-	maxHeard   = 32 << 10
+	maxHeard   = MaxHeard
 	sendTime   = 5 * time.Second // for the other side to take a message
 )
 
@@ -109,8 +112,8 @@ type line struct {
 	sending sync.Mutex
 }
 
-// send sends a message. Its files stay open here.
-func (l *line) send(m *message) error {
+// send sends a message. Its files stay open here. After an error nothing goes on: a part of the message may have gone.
+func (l *line) send(m *message) (err error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -130,6 +133,11 @@ func (l *line) send(m *message) error {
 	if err := l.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = l.conn.Close()
+		}
+	}()
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 	n, _, err := l.conn.WriteMsgUnix(frame, rights, nil)
 	if err == nil && n < len(frame) {
