@@ -33,7 +33,7 @@
 //     the label of text that the host was shown, the handshake and the requests that a session remembers, and nothing
 //     else that the host has sent before: no call is made twice. Each request of the host gets one answer, an error for
 //     those that were open. Requests of the old owner to the host are cancelled, and their ids are not used again, so
-//     that no late answer counts.
+//     that no late answer counts. The host is told that lists have changed, where the handshake says that they may.
 //   - A wrap ends with its owner where no other can take its place: after the fourth end in 10 s, where the host has
 //     left, or where the server offers something else than before.
 //   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
