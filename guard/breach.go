@@ -73,8 +73,11 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 	return nil
 }
 
-// outsidersWrite reports whether outsiders may have a part in answers to a call, by the server's own word on its tool.
-func outsidersWrite(c *Call) bool { return c.Declared.Assume().Label().Untrusted }
+// outsidersWrite reports whether outsiders may have a part in answers to a call: by the operator's word on its tool,
+// else by the server's own.
+func outsidersWrite(c *Call) bool {
+	return c.Overlay.Effective(c.Declared, contract.Trusted).Label().Untrusted
+}
 
 // answersFor returns the part of a server's statement about a call by which it can break its contract. To report
 // malicious content costs nothing, and whoever calls chooses how sensitive the inputs are. Words about data that

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -34,6 +35,11 @@ func TestBreaches(t *testing.T) {
 	fetched.Outcomes, fetched.Accepts = contract.Possible(contract.Benign), contract.Possible[label.Class]()
 	silent := fetched
 	silent.Sources, silent.OpenWorld = contract.Contract{}.Sources, contract.Unknown
+	set, err := overlay.Load("notes.yaml", []byte(notesOverlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := set.For(overlay.Server{Name: "notes"})
 	for _, test := range []struct {
 		name    string
 		of      contract.Contract
@@ -52,6 +58,7 @@ func TestBreaches(t *testing.T) {
 		{"annotations of data of outsiders", fetched, append(many(private), okResult), ""},
 		{"an effect beside data of outsiders", fetched, []string{changing}, "session _meta.annotations.inputMetadata.outcomes"},
 		{"sensitive inputs, which the caller chose", fetched, []string{received}, ""},
+		{"data that the operator says no outsider writes", silent, []string{private}, "session _meta.annotations.returnMetadata.sensitivity"},
 		{"and after those", quiet, append(many(annotated), bareError, bareTask, okResult), "annotations _meta.annotations"},
 	} {
 		var told []string
@@ -64,7 +71,9 @@ func TestBreaches(t *testing.T) {
 		})
 		for _, result := range test.results {
 			c := call("tool", test.of, `{}`)
-			c.Trust = contract.Trusted
+			if c.Trust = contract.Trusted; strings.Contains(test.name, "the operator says") {
+				c.Name, c.Overlay = "read", described.Tool("read")
+			}
 			f.run(t, c, result)
 		}
 		if got := strings.Join(told, ", "); got != test.want {

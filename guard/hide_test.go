@@ -375,8 +375,9 @@ func TestLooksTellOfTheServerOfTheirValue(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsCounted has an agent ask for values that are gone: each time it learns a bit of hidden data, so it counts
-// as one that has read texts before it could learn much. Values that are there are shown at any time, and cost little.
+// TestAbsenceIsCounted has an agent ask for values that are gone: each time it learns a bit of hidden data, so it
+// counts as one that has read texts before it could learn much. Values that are there are shown at any time, and cost
+// little.
 func TestAbsenceIsCounted(t *testing.T) {
 	f := hiding(t)
 	inbox := call("inbox", fetchPage, `{"name":"inbox"}`)

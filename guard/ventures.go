@@ -71,9 +71,9 @@ func Named(ctx context.Context, h *Hidden, ref session.Ref, name string) (vault.
 	return v, err
 }
 
-// Revealing is Named for a call that shows the value. Where a session has learned too much by such calls to be told that
-// a value is gone, it counts as one that has read the texts of all hidden values before it is told anything: it was
-// raised by the rest of their labels when they were hidden.
+// Revealing is Named for a call that shows the value. Where a session has learned too much by such calls to be told
+// that a value is gone, it counts as one that has read the texts of all hidden values before it is told anything: it
+// was raised by the rest of their labels when they were hidden.
 func Revealing(ctx context.Context, h *Hidden, c *Call, name string) (vault.Value, error) {
 	v, err := Named(ctx, h, c.Session, name)
 	if !errors.Is(err, ErrVentured) {
