@@ -107,6 +107,8 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.Note = "It is allowed once, for exactly these arguments. No answer means no."
 	case guard.IsInquiry(q.Method):
 		p.Note = "It is asked once. No answer means no."
+	case q.Reported != nil && q.Reported.Bare != "":
+		p.Note = "It is shown once. No warning can be put before a part of it: " + q.Reported.Bare + ". No answer means no."
 	case q.Reported != nil:
 		p.Note = "It is shown once, with a warning to the agent before it. No answer means no."
 	default:
@@ -145,12 +147,12 @@ func reports(q *guard.Question) []string {
 		}
 		why = strings.Join(quoted, ", ")
 	}
-	part := "A part of it, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
+	part := "A part of its text, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
 	switch {
 	case r.Excerpt == "":
 		part = "None of it is shown, since not all values in it could be found"
 	case r.Whole:
-		part = "All of it, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
+		part = "All of its text, in the words of others: " + plain.Quote(r.Excerpt, maxExcerpt)
 	}
 	return []string{by + ": " + why, part}
 }

@@ -18,7 +18,7 @@ func TestReportedIsShownPlainly(t *testing.T) {
 		q.Reported = &guard.Reported{Server: true, Findings: []string{text}, Excerpt: text}
 		p := approval.NewPrompt(q)
 		if len(p.Reports) != 2 || !strings.HasPrefix(p.Reports[0], `Reported as malicious by server web: "`) ||
-			!strings.HasPrefix(p.Reports[1], `A part of it, in the words of others: "`) {
+			!strings.HasPrefix(p.Reports[1], `A part of its text, in the words of others: "`) {
 			t.Errorf("%.80q: %.400q", text, p.Reports)
 		}
 		if shown := p.Text(); len(shown) > 16000 || strings.Count(shown, "\n") != 5 {
@@ -28,6 +28,9 @@ func TestReportedIsShownPlainly(t *testing.T) {
 			if why := plaintest.Line(line); why != "" {
 				t.Errorf("%.80q: %s", text, why)
 			}
+		}
+		if q.Reported.Bare = "its structured content"; !strings.Contains(approval.NewPrompt(q).Note, "No warning can be put before a part of it: its structured content.") {
+			t.Errorf("the note is %q", approval.NewPrompt(q).Note)
 		}
 		for _, line := range p.Summary() { // which goes to places that show less
 			if strings.Contains(line, "words of others") {

@@ -65,9 +65,10 @@ func (s *Scanner) rule(kind Kind) *Rule {
 }
 
 // cardAt reads a card number, in one piece or in the groups in which cards show it, from the group of n digits at
-// start.
+// start. Numbers in paths and assignments, as in URIs, are ids unless the name before them speaks of cards.
 func cardAt(text []byte, start, n int) (m match, ok bool) {
-	if start > 0 && (wordByte[text[start-1]] || bytes.IndexByte([]byte(".-_+/="), text[start-1]) >= 0) {
+	named := start > 0 && (text[start-1] == '=' || text[start-1] == '/') && namesCard(text[max(0, start-48):start-1])
+	if start > 0 && !named && (wordByte[text[start-1]] || bytes.IndexByte([]byte(".-_+/="), text[start-1]) >= 0) {
 		return m, false
 	}
 	var digits [19]byte
@@ -83,7 +84,7 @@ func cardAt(text []byte, start, n int) (m match, ok bool) {
 		}
 		end++
 	}
-	if end < len(text) && (wordByte[text[end]] || bytes.IndexByte([]byte("-_+/="), text[end]) >= 0 ||
+	if end < len(text) && (wordByte[text[end]] || bytes.IndexByte([]byte("-_+/="), text[end]) >= 0 && !(named && text[end] == '/') ||
 		text[end] == '.' && end+1 < len(text) && isDigit(text[end+1])) {
 		return m, false
 	}
@@ -92,7 +93,7 @@ func cardAt(text []byte, start, n int) (m match, ok bool) {
 		return m, false
 	}
 	m = match{start: start, end: end, secret: start, last: end, confidence: Medium}
-	if grouped || nearCard(text[max(0, start-48):start]) {
+	if grouped || named || nearCard(text[max(0, start-48):start]) {
 		m.confidence = High
 	} else if size > 16 || size == 13 {
 		return m, false
@@ -210,6 +211,38 @@ func nearCard(before []byte) bool {
 	}
 	return false
 }
+
+// cardNames are words for cards and their numbers, as the names of parameters and the segments of paths have them.
+var cardNames = map[string]bool{
+	"card": true, "cards": true, "cardnumber": true, "cardno": true, "cardnum": true, "creditcard": true, "creditcards": true, "debitcard": true,
+	"paymentcard": true, "pan": true, "cc": true, "ccn": true, "ccnum": true, "ccnumber": true, "visa": true, "mastercard": true, "amex": true,
+	"carte": true, "karte": true, "kreditkarte": true, "tarjeta": true,
+}
+
+// namesCard reports whether the name at the end of a text has a word for cards. Words of a name begin with a capital
+// letter or behind a mark.
+func namesCard(text []byte) bool {
+	text = bytes.TrimRight(text, `\ `) // of "\/" in JSON, and before a "="
+	from := len(text)
+	for from > 0 && (wordByte[text[from-1]] || bytes.IndexByte([]byte("-_.[]%"), text[from-1]) >= 0) {
+		from--
+	}
+	for i := from; i <= len(text); i++ {
+		ends := i == len(text) || !isLetter(text[i])
+		if !ends && (i == from || !isUpper(text[i]) || isUpper(text[i-1])) {
+			continue
+		}
+		if cardNames[string(bytes.ToLower(text[from:i]))] {
+			return true
+		}
+		if from = i; ends {
+			from++
+		}
+	}
+	return false
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || isUpper(c) }
 
 // accountAt reads an IBAN (ISO 13616) whose check digits stand at a place.
 func accountAt(text []byte, digits int) (m match, ok bool) {

@@ -344,11 +344,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	default:
 		in.label = label.Join(in.label, Said(r.Trust)) // a contract speaks of results, not of questions
 	}
-	var outside []annotation.Defect
-	for _, member := range r.Declared.Bounds(in.claim.Stated) { // of an error there is none
-		outside = append(outside, annotation.Defect{Where: resultAnnotations + member, Reason: "the result is outside of what the tool declares"})
-	}
-	defects = append(defects, outside...)
+	defects = append(defects, ofResults.of(&r.Call, in.claim.Stated)...) // of an error there is none
 	vouched, unread := g.annotator.words.Vouched(ctx, in.claim)
 	defects = append(defects, unread...)
 	lasting, written, err := g.resources.read(ctx, r)
@@ -363,7 +359,7 @@ func (g *Guard) read(ctx context.Context, in *result) error {
 	if err = g.evidence.defects(ctx, &r.Call, defects); err != nil || g.breaches.told == nil {
 		return err
 	}
-	if err = g.breaches.outside(ctx, &r.Call, outside, true); err != nil {
+	if err = g.breaches.outside(ctx, &r.Call, ofResults.of(&r.Call, answersFor(&r.Call, in.claim.Stated)), true); err != nil {
 		return err
 	}
 	return g.breaches.lacking(ctx, &g.evidence, in)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard/trace"
 	"github.com/weir-mcp/weir/internal/hosterror"
@@ -241,15 +240,9 @@ func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 // Resolved notes the server's contract for this very call, which its tools/resolve gave for the arguments. A contract
 // outside of the tool's declaration is recorded as a defect, and raises only.
 func (g *Guard) Resolved(ctx context.Context, c *Call, resolution contract.Contract) error {
-	var outside []annotation.Defect
-	for _, member := range c.Declared.Narrows(resolution) {
-		outside = append(outside, annotation.Defect{
-			Where: "tools/resolve annotations." + member, Reason: "the resolution is outside of what the tool declares",
-		})
-	}
-	err := g.evidence.defects(ctx, c, outside)
+	err := g.evidence.defects(ctx, c, ofResolutions.of(c, resolution))
 	if err == nil {
-		err = g.breaches.outside(ctx, c, outside, false)
+		err = g.breaches.outside(ctx, c, ofResolutions.of(c, answersFor(c, resolution)), false)
 	}
 	if err == nil {
 		c.Resolved = &resolution

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/weir-mcp/weir/annotation"
@@ -31,10 +30,24 @@ const (
 	varies        = -1   // the tool annotates some answers, and others not
 )
 
-const (
-	resultAnnotations = "_meta.annotations."
-	maliciousHint     = "maliciousActivityHint"
+// A declaration has limits, for an answer and for a resolution.
+type limits struct {
+	where, reason string
+	exceeded      func(declared, said contract.Contract) (members []string)
+}
+
+var (
+	ofResults     = limits{"_meta.annotations.", "the result is outside of what the tool declares", contract.Contract.Bounds}
+	ofResolutions = limits{"tools/resolve annotations.", "the resolution is outside of what the tool declares", contract.Contract.Narrows}
 )
+
+// of returns a defect for each member of a statement about a call that is outside of the tool's declaration.
+func (l *limits) of(c *Call, said contract.Contract) (all []annotation.Defect) {
+	for _, member := range l.exceeded(c.Declared, said) {
+		all = append(all, annotation.Defect{Where: l.where + member, Reason: l.reason})
+	}
+	return all
+}
 
 // breaches tells of breaches of contract.
 type breaches struct {
@@ -48,10 +61,8 @@ func newBreaches(told func(ctx context.Context, c *Call, b Breach) error) *breac
 	return &breaches{told: told, by: bounded.NewMap[string, int](maxAnnotated)}
 }
 
-// outside tells that an answer or a resolution is outside of the tool's declaration. To report malicious content costs
-// a server nothing: others may have written it.
+// outside tells of the first of the defects that an answer or a resolution outside of the tool's declaration has.
 func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect, data bool) error {
-	all = slices.DeleteFunc(all, func(d annotation.Defect) bool { return d.Where == resultAnnotations+maliciousHint })
 	if b.told == nil || len(all) == 0 {
 		return nil
 	}
@@ -60,6 +71,24 @@ func (b *breaches) outside(ctx context.Context, c *Call, all []annotation.Defect
 		return fmt.Errorf("counting a breach of contract: %w", err)
 	}
 	return nil
+}
+
+// outsidersWrite reports whether outsiders may have a part in answers to a call: by the operator's word on its tool,
+// else by the server's own.
+func outsidersWrite(c *Call) bool {
+	return c.Overlay.Effective(c.Declared, contract.Trusted).Label().Untrusted
+}
+
+// answersFor returns the part of a server's statement about a call by which it can break its contract. To report
+// malicious content costs nothing, and whoever calls chooses how sensitive the inputs are. Words about data that
+// outsiders may have written cost nothing either: they would choose which servers lose trust.
+func answersFor(c *Call, stated contract.Contract) contract.Contract {
+	none := contract.Contract{}
+	stated.Malicious, stated.Accepts = none.Malicious, none.Accepts
+	if outsidersWrite(c) {
+		stated.Sources, stated.Returns, stated.Output = none.Sources, none.Returns, none.Output
+	}
+	return stated
 }
 
 // bare returns the defect of an answer without the annotations that all answers of its tool before it had; nil if it is
@@ -102,15 +131,15 @@ func isFinal(result []byte) bool {
 	return rawjson.Kind(task) != '{'
 }
 
-// lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it. It
-// counts once for the tool.
+// lacking records that an answer lacks the annotations that all answers of its tool before it had, and tells of it,
+// unless outsiders may have had a part in that. It counts once for the tool.
 func (b *breaches) lacking(ctx context.Context, v *evidence, in *result) error {
 	c := &in.request.Call
 	d := b.bare(in)
 	if d == nil {
 		return nil
 	}
-	if err := v.defect(ctx, c, *d); err != nil {
+	if err := v.defect(ctx, c, *d); err != nil || outsidersWrite(c) {
 		return err
 	}
 	return b.told(ctx, c, Breach{Defect: *d, Occasion: "annotations of results", Data: true})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/label"
+	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/session"
 )
 
@@ -18,6 +20,9 @@ const (
 	bareError = `{"content":[],"isError":true}`
 	bareTask  = `{"task":{"taskId":"1"}}`
 	warning   = `{"content":[],"_meta":{"annotations":{"maliciousActivityHint":true}}}`
+	private   = `{"content":[],"_meta":{"annotations":{"privateHint":true,"returnMetadata":{"source":"internal","sensitivity":"financial"}}}}`
+	changing  = `{"content":[],"_meta":{"annotations":{"inputMetadata":{"outcomes":"irreversible"}}}}`
+	received  = `{"content":[],"_meta":{"annotations":{"inputMetadata":{"sensitivity":"pii"}}}}`
 	outside   = `{"content":[],"_meta":{"annotations":{"openWorldHint":true}}}`
 )
 
@@ -26,19 +31,35 @@ func TestBreaches(t *testing.T) {
 	many := func(result string) []string { return slices.Repeat([]string{result}, 8) }
 	quiet := readSalaries
 	quiet.Malicious = contract.No
+	fetched := fetchPage // outsiders write the answers
+	fetched.Outcomes, fetched.Accepts = contract.Possible(contract.Benign), contract.Possible[label.Class]()
+	silent := fetched
+	silent.Sources, silent.OpenWorld = contract.Contract{}.Sources, contract.Unknown
+	set, err := overlay.Load("notes.yaml", []byte(notesOverlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := set.For(overlay.Server{Name: "notes"})
 	for _, test := range []struct {
 		name    string
+		of      contract.Contract
 		results []string
 		want    string // tells of
 	}{
-		{"none", many(annotated), ""},
-		{"outside of what is declared", []string{outside, annotated, outside}, "session _meta.annotations.openWorldHint, session _meta.annotations.openWorldHint"},
-		{"a report of malicious content", []string{warning}, ""},
-		{"annotations that were always there", append(many(annotated), okResult, okResult), "annotations _meta.annotations"},
-		{"annotations that were there for a while", append(many(annotated)[1:], okResult), ""},
-		{"annotations that were there sometimes", slices.Concat([]string{okResult}, many(annotated), []string{okResult}), ""},
-		{"errors and tasks, which need none", append(many(annotated), bareError, bareTask, annotated), ""},
-		{"and after those", append(many(annotated), bareError, bareTask, okResult), "annotations _meta.annotations"},
+		{"none", quiet, many(annotated), ""},
+		{"outside of what is declared", quiet, []string{outside, annotated, outside}, "session _meta.annotations.openWorldHint, session _meta.annotations.openWorldHint"},
+		{"a report of malicious content", quiet, []string{warning}, ""},
+		{"annotations that were always there", quiet, append(many(annotated), okResult, okResult), "annotations _meta.annotations"},
+		{"annotations that were there for a while", quiet, append(many(annotated)[1:], okResult), ""},
+		{"annotations that were there sometimes", quiet, slices.Concat([]string{okResult}, many(annotated), []string{okResult}), ""},
+		{"errors and tasks, which need none", quiet, append(many(annotated), bareError, bareTask, annotated), ""},
+		{"data of outsiders", fetched, []string{private}, ""},
+		{"data of outsiders, who may be missed", silent, []string{private}, ""},
+		{"annotations of data of outsiders", fetched, append(many(private), okResult), ""},
+		{"an effect beside data of outsiders", fetched, []string{changing}, "session _meta.annotations.inputMetadata.outcomes"},
+		{"sensitive inputs, which the caller chose", fetched, []string{received}, ""},
+		{"data that the operator says no outsider writes", silent, []string{private}, "session _meta.annotations.returnMetadata.sensitivity"},
+		{"and after those", quiet, append(many(annotated), bareError, bareTask, okResult), "annotations _meta.annotations"},
 	} {
 		var told []string
 		f := newFixture(t, func(o *guard.Options) {
@@ -49,8 +70,10 @@ func TestBreaches(t *testing.T) {
 			}
 		})
 		for _, result := range test.results {
-			c := call("tool", quiet, `{}`)
-			c.Trust = contract.Trusted
+			c := call("tool", test.of, `{}`)
+			if c.Trust = contract.Trusted; strings.Contains(test.name, "the operator says") {
+				c.Name, c.Overlay = "read", described.Tool("read")
+			}
 			f.run(t, c, result)
 		}
 		if got := strings.Join(told, ", "); got != test.want {

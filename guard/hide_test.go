@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -370,5 +372,35 @@ func TestLooksTellOfTheServerOfTheirValue(t *testing.T) {
 		if v := f.g.Before(t.Context(), c); v.Effect != want {
 			t.Errorf("to %s: %v by %s: %s", server, v.Effect, v.Rule, v.Message)
 		}
+	}
+}
+
+// TestAbsenceIsCounted has an agent ask for values that are gone: each time it learns a bit of hidden data, so it
+// counts as one that has read texts before it could learn much. Values that are there are shown at any time, and cost
+// little.
+func TestAbsenceIsCounted(t *testing.T) {
+	f := hiding(t)
+	inbox := call("inbox", fetchPage, `{"name":"inbox"}`)
+	name := f.hide(t, inbox, mailFromBob)
+	asking := call("weir_reveal", guard.Looking(), `{"name":"weir_reveal"}`)
+	for range 200 {
+		if _, err := guard.Revealing(t.Context(), f.g.Hidden, asking, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.label(t).Untrusted {
+		t.Error("to find a value has raised the session")
+	}
+	n := 0
+	for ; !f.label(t).Untrusted && n <= guard.MaxLooked; n++ {
+		if _, err := guard.Revealing(t.Context(), f.g.Hidden, asking, fmt.Sprint("gone", n)); !errors.Is(err, vault.ErrUnknown) {
+			t.Fatalf("a value that is gone: %v", err)
+		}
+	}
+	if n < 2 || n > guard.MaxLooked {
+		t.Errorf("the session was raised after %d values that were gone", n)
+	}
+	if _, err := guard.Revealing(t.Context(), f.g.Hidden, asking, name); err != nil {
+		t.Errorf("a value that is there: %v", err)
 	}
 }

@@ -69,9 +69,13 @@ func (c *conn) only() (session.Ref, bool) {
 
 // whose returns the call that a request of the server belongs to.
 func (c *conn) whose() (*guard.Call, error) {
+	trust, err := c.p.conduct.trust(c.life, c.server)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call, _, err := guard.Pair(c.flights.calls, c.only, guard.Call{ID: rand.Text(), Server: c.server.Name, Trust: c.server.Trust})
+	call, _, err := guard.Pair(c.flights.calls, c.only, guard.Call{ID: rand.Text(), Server: c.server.Name, Trust: trust})
 	return call, err
 }
 
@@ -110,7 +114,8 @@ func (c *conn) serve(req *jsonrpc.Request) error {
 // hear takes a notification of the server to Read, after its label has entered the sessions that may read it: those of
 // the calls that are with the server, and all others with their next calls.
 func (c *conn) hear(req *jsonrpc.Request) {
-	l := c.p.guard.Hear(c.server.Name, c.server.Trust, nil, req.Params)
+	trust, _ := c.p.conduct.trust(c.life, c.server)
+	l := c.p.guard.Hear(c.server.Name, trust, nil, req.Params)
 	c.p.heard.Join(l)
 	if req.Params != nil {
 		c.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/weir-mcp/weir/annotation"
+	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
 	"github.com/weir-mcp/weir/internal/inputschema"
@@ -55,6 +56,7 @@ type listing struct {
 // Lists are those of one connection.
 type lists struct {
 	server  Server
+	trust   func(ctx context.Context) (contract.Trust, error) // that counts now
 	words   annotation.Words
 	reviews *reviews
 	query   func(ctx context.Context, method string, params json.RawMessage) (guard.Answer, error)
@@ -113,8 +115,12 @@ func (l *lists) read(
 	if err != nil {
 		return listing{}, fmt.Errorf("%s of server %s: %w", kind.Method, l.server.Name, err)
 	}
+	trust, err := l.trust(ctx)
+	if err != nil {
+		return listing{}, err
+	}
 	return l.keep(ctx, kind, listing{as: as, source: catalog.Source{
-		Server: l.server.Name, Trust: l.server.Trust, Overlay: l.server.Overlay, Pages: pages, Words: l.words,
+		Server: l.server.Name, Trust: trust, Overlay: l.server.Overlay, Pages: pages, Words: l.words,
 	}})
 }
 

@@ -51,6 +51,7 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/gateway/asked"
 	"github.com/weir-mcp/weir/internal/gateway/protocol"
 	"github.com/weir-mcp/weir/internal/inputschema"
@@ -60,6 +61,7 @@ import (
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/session"
+	"github.com/weir-mcp/weir/store"
 )
 
 // approvalTime is how long a person's yes holds. The call is repeated at once, so it need not be long.
@@ -103,9 +105,13 @@ type Options struct {
 	// leave it held. After no, the same change is not asked about again; [Pins.Accept] accepts it later.
 	Review func(ctx context.Context, c *Change) (bool, error)
 
+	// Breaches keep the breaches of contract by which servers lose trust, beyond this Protector. Nil: in memory.
+	Breaches store.Approvals
+
 	// Callbacks tell the host of decisions that are made already; they change none. They may be called concurrently,
 	// and the call waits for them. Nil: the host is not told.
 	OnWarning   func(ctx context.Context, c *guard.Call, r guard.Refusal)            // a call or a result is no plain allow
+	OnTrust     func(ctx context.Context, server string, now contract.Trust)         // a server has lost trust
 	OnMalicious func(ctx context.Context, c *guard.Call, result label.Label)         // a result is reported as malicious
 	OnRaise     func(ctx context.Context, session string, before, after label.Label) // an agent session has seen more
 }
@@ -117,14 +123,14 @@ type Protector struct {
 	accepted guard.Accepted
 	schemas  inputschema.Cache
 
+	conduct conduct
 	reviews *reviews
 	asked   asked.Book
 	heard   guard.Heard // of the texts that the host was shown outside of results and definitions
 
 	mu      sync.Mutex
-	servers map[string]contract.Trust // that there were connections to, by name
-	first   *session.Ref              // the agent session of the first call; nil: there was none
-	several bool                      // there were calls of more than one
+	first   *session.Ref // the agent session of the first call; nil: there was none
+	several bool         // there were calls of more than one
 }
 
 // New returns a Protector.
@@ -155,11 +161,16 @@ func New(opts Options) (*Protector, error) {
 	if len(opts.Detection.Sent) > 0 {
 		return nil, errors.New("findings in arguments would be redacted, which a Protector does not")
 	}
-	p := &Protector{opts: opts, reviews: newReviews(opts), servers: map[string]contract.Trust{}}
+	if opts.Breaches == nil {
+		opts.Breaches = store.NewMemory(nil)
+	}
+	p := &Protector{opts: opts, reviews: newReviews(opts), conduct: conduct{
+		kept: approve.NewConduct(opts.Breaches, opts.State), told: opts.OnTrust, met: map[string]contract.Trust{},
+	}}
 	g, err := guard.New(guard.Options{
 		Policy: opts.Policy, Mode: opts.Mode, State: opts.State, Approvals: &p.accepted,
 		Memory: guard.NewMemory(guard.MemoryOptions{TrustText: opts.TrustText}), Domains: opts.Domains, Me: opts.Me, Words: opts.Words,
-		Contents: guard.Contents{Detection: *opts.Detection},
+		Contents: guard.Contents{Detection: *opts.Detection}, Breach: p.conduct.breach,
 	})
 	if err != nil {
 		return nil, err
@@ -201,7 +212,11 @@ func (p *Protector) call(ctx context.Context, s Server, method string, params js
 // callOf describes a request of an agent session. Members that MCP does not have may have it do anything, and so may a
 // state and answers for which the server did not ask.
 func (p *Protector) callOf(ctx context.Context, ref session.Ref, s Server, method string, params json.RawMessage) (*guard.Call, error) {
-	c, err := guard.NewCall(ref, s.Name, s.Trust, method, params)
+	trust, err := p.conduct.trust(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	c, err := guard.NewCall(ref, s.Name, trust, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -319,22 +334,18 @@ func (p *Protector) through(ctx context.Context, c *guard.Call, send sender) (a 
 	return a, false, nil
 }
 
-// meet notes that the host may be shown definitions of a server. Of two servers with one name the less trusted counts.
-func (p *Protector) meet(s Server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if trust, met := p.servers[s.Name]; !met || s.Trust < trust {
-		p.servers[s.Name] = s.Trust
-	}
+// Restore has the breaches of a server's contract count no longer, so that it is trusted as far as the host says, by
+// the word of a person who says why. The record has an event of it.
+func (p *Protector) Restore(ctx context.Context, server, why, by string) error {
+	return p.conduct.restore(ctx, server, why, by)
 }
 
 // context returns the label of all that the host was shown outside of results. As in the gateway, definitions that
 // were reviewed raise nothing.
-func (p *Protector) context() label.Label {
+func (p *Protector) context(ctx context.Context) label.Label {
 	vouched, l := p.reviews.vouched(), p.heard.Label()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, trust := range p.servers {
+	for name, trust := range p.conduct.all() {
+		trust, _ = p.conduct.trust(ctx, Server{Name: name, Trust: trust})
 		if !vouched(name, trust) {
 			l = label.Join(l, guard.Definitions(name))
 		}
@@ -354,7 +365,7 @@ func (p *Protector) decide(ctx context.Context, c *guard.Call) guard.Verdict {
 
 // before asks the guard, and if need be a person, whether something may go to the server.
 func (p *Protector) before(ctx context.Context, c *guard.Call) guard.Verdict {
-	c.Context = p.context()
+	c.Context = p.context(ctx)
 	return guard.Approved(func() guard.Verdict { return p.guard.Before(ctx, c) }, p.asker(ctx))
 }
 

@@ -26,7 +26,7 @@ type resolver struct {
 
 // learn asks the server for the contract of this very call, if it can tell. The params are those of the host's request.
 func (r *resolver) learn(ctx context.Context, call *guard.Call, of catalog.Entry, params json.RawMessage) error {
-	call.Context = r.p.context()
+	call.Context = r.p.context(ctx)
 	l := resolution.Learner{Guard: r.p.guard, Reader: r.p.opts.Words.Reader, Defect: r.p.guard.Defect}
 	asked := resolution.Tool{Definition: of.Said, Resolvable: of.Resolvable, Within: r.within}
 	return l.Learn(ctx, call, asked, func(context.Context) *resolution.Peer {

@@ -48,8 +48,9 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c.lists = lists{
 		server: t.server, words: t.p.opts.Words, reviews: t.p.reviews, query: c.query, reading: make(chan struct{}, 1),
 		introduction: &c.introduction, schemas: &t.p.schemas,
+		trust: func(ctx context.Context) (contract.Trust, error) { return t.p.conduct.trust(ctx, t.server) },
 	}
-	t.p.meet(t.server) // whose definitions count from its handshake on
+	t.p.conduct.meet(t.server) // whose definitions count from its handshake on
 	c.work.Go(c.pump)
 	return c, nil
 }
@@ -170,7 +171,7 @@ func (c *conn) guarded(ctx context.Context, req *jsonrpc.Request, through exchan
 	case errors.As(err, &wire):
 		resp.Error = wire
 	case err != nil: // it may quote the server
-		c.p.showText(c.server)
+		c.p.showText(c.life, c.server)
 		resp.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	case a.Error != nil:
 		resp.Error = wireError(a.Error)
@@ -227,7 +228,7 @@ func (c *conn) welcome(ctx context.Context, req *jsonrpc.Request) (guard.Answer,
 func (c *conn) relay(ctx context.Context, req *jsonrpc.Request, params json.RawMessage) (guard.Answer, error) {
 	a, err := c.ask(ctx, &jsonrpc.Request{ID: req.ID, Method: req.Method, Params: params, Extra: req.Extra})
 	if err != nil || a.Error != nil {
-		c.p.showText(c.server)
+		c.p.showText(c.life, c.server)
 	}
 	return a, err
 }
@@ -264,9 +265,9 @@ func (c *conn) pump() {
 
 // showText notes that the host gets text of the server that is no definition, no result and no message. That of a known
 // server is believed.
-func (p *Protector) showText(of Server) {
-	if of.Trust == contract.Untrusted {
-		p.heard.Join(guard.Messages(of.Name, of.Trust))
+func (p *Protector) showText(ctx context.Context, of Server) {
+	if trust, _ := p.conduct.trust(ctx, of); trust == contract.Untrusted {
+		p.heard.Join(guard.Messages(of.Name, trust))
 	}
 }
 

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/internal/config"
 	"github.com/weir-mcp/weir/internal/demo/servers"
@@ -196,18 +201,35 @@ func TestWrapsOwnerKilledWhileItAsks(t *testing.T) {
 // killsInARow is how many processes that decide may be killed before a wrap ends.
 const killsInARow = 3
 
-// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at two wraps: no
-// mail goes that the user has said nothing for, each call has one answer, none is made up, and the wraps go on.
+// far starts a wrap in front of a URL, at which a server counts the mails that it sends.
+func (w *wrapper) far(sent *atomic.Int64) *wrapped {
+	w.t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "send_email", InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			sent.Add(1)
+			return &mcp.CallToolResult{}, nil
+		})
+	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	w.t.Cleanup(site.Close)
+	s := &wrapped{t: w.t}
+	w.start(s, nil, []string{w.weir, "wrap", "--policy", w.policy, "--trust", "trusted", "--name", "far", site.URL})
+	return s
+}
+
+// TestWrapsOwnerKilledUnderLoad kills the process that decides at random moments while calls are made at three wraps, one
+// of them in front of a URL: no mail goes that the user has said nothing for, each call has one answer, none is made up,
+// and the wraps go on.
 func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
 	w := newWrapper(t, wordsPolicy)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	var answered, lost atomic.Int64
+	var answered, lost, farSent atomic.Int64
 	for range (*ownerKills + killsInARow - 1) / killsInARow {
-		files, mail := w.wrap("files", nil), w.wrap("mail", nil)
+		files, mail, far := w.wrap("files", nil), w.wrap("mail", nil), w.far(&farSent)
 		var killed atomic.Bool
 		var working sync.WaitGroup
-		for _, s := range []*wrapped{files, mail} {
+		for _, s := range []*wrapped{files, mail, far} {
 			working.Go(func() {
 				for again := true; again; {
 					text, ok := s.ask("tools/call", `{"name":"send_email","arguments":`+mailToBen+`}`)
@@ -219,7 +241,7 @@ func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
 						return
 					case strings.Contains(text, lostAnswer):
 						lost.Add(1)
-					case s == mail && !strings.Contains(text, "the user has said nothing"):
+					case s != files && !strings.Contains(text, "the user has said nothing"):
 						t.Errorf("seed %d: the answer is %s", seed, text)
 					default:
 						again = !last
@@ -239,9 +261,10 @@ func TestWrapsOwnerKilledUnderLoad(t *testing.T) {
 		working.Wait()
 		files.end()
 		mail.end()
+		far.end()
 	}
 	t.Logf("%d answers, %d of them lost", answered.Load(), lost.Load())
-	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 {
-		t.Errorf("seed %d: %d mails were sent, %v", seed, len(sent), err)
+	if sent, err := servers.ReadOutbox(filepath.Join(w.home, "mail")); err != nil || len(sent) != 0 || farSent.Load() != 0 {
+		t.Errorf("seed %d: %d mails were sent, %d by the server at the URL, %v", seed, len(sent), farSent.Load(), err)
 	}
 }

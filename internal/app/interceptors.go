@@ -10,7 +10,9 @@ import (
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/files"
+	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/gateway/agentsession"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/interceptors"
 	"github.com/weir-mcp/weir/internal/rpc"
@@ -22,7 +24,7 @@ import (
 // ServeInterceptors decides for an invoker of interceptors on standard input and output, or for several at the
 // address of the configuration, until they leave or ctx ends. No server is started.
 func ServeInterceptors(ctx context.Context, env *home.Env, s *setup.Setup, log *slog.Logger) (err error) {
-	servers, err := interceptedServers(env, s)
+	servers, served, err := interceptedServers(env, s)
 	if err != nil {
 		return err
 	}
@@ -39,6 +41,7 @@ func ServeInterceptors(ctx context.Context, env *home.Env, s *setup.Setup, log *
 	}
 	decider, err := interceptors.New(interceptors.Options{
 		Guard: d.guard, Questions: d.book, Servers: servers, Redacts: changesTexts(s), Version: home.Version(), Logger: log,
+		Trust: trustIn(approve.NewConduct(d.kept.backend, d.kept.state), served),
 	})
 	if err != nil {
 		return err
@@ -74,17 +77,17 @@ func serveInterceptorsHTTP(ctx context.Context, env *home.Env, s *setup.Setup, l
 
 // interceptedServers returns the servers of a setup as interceptors take them. Nobody has reviewed the definitions of
 // untrusted servers that agents were shown.
-func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Server, err error) {
+func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Server, served []gateway.Server, err error) {
 	servers, err := s.Servers(setup.NewKeychain(env, s))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, u := range servers {
 		if len(u.Hide) > 0 {
-			return nil, fmt.Errorf("server %s: results: hide needs weir run: interceptors cannot put handles in place of results", u.Name)
+			return nil, nil, fmt.Errorf("server %s: results: hide needs weir run: interceptors cannot put handles in place of results", u.Name)
 		}
 		if len(u.Expose) > 0 {
-			return nil, fmt.Errorf("server %s: expose needs weir run: interceptors do not see the lists of tools", u.Name)
+			return nil, nil, fmt.Errorf("server %s: expose needs weir run: interceptors do not see the lists of tools", u.Name)
 		}
 		shown := label.Label{}
 		if u.Trust == contract.Untrusted {
@@ -92,7 +95,20 @@ func interceptedServers(env *home.Env, s *setup.Setup) (all []interceptors.Serve
 		}
 		all = append(all, interceptors.Server{Name: u.Name, Trust: u.Trust, Overlay: u.Overlay, Readers: u.Readers, Context: shown})
 	}
-	return all, nil
+	return all, servers, nil
+}
+
+// trustIn returns how far servers are trusted after the breaches of their contracts that gateways on the same store
+// have found. Interceptors find none: they see no declarations.
+func trustIn(kept *approve.Conduct, servers []gateway.Server) func(ctx context.Context, server string) (contract.Trust, error) {
+	return func(ctx context.Context, server string) (contract.Trust, error) {
+		for i := range servers {
+			if servers[i].Name == server {
+				return kept.Trust(ctx, gateway.ServedOf(&servers[i]))
+			}
+		}
+		return contract.Untrusted, nil
+	}
 }
 
 // changesTexts reports whether findings of a setup are redacted, stripped or marked.

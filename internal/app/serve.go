@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -261,8 +262,10 @@ func sanitizersOf(c *config.Config) *sanitize.Sanitizers {
 	if len(c.Sanitizers) == 0 {
 		return nil
 	}
+	q := &c.Quarantine
 	return &sanitize.Sanitizers{
 		Rules: c.Sanitizers, Scanner: detect.NewWith(detect.Options{Canaries: c.Detect.Canaries}), Model: quarantineOf(c.Quarantine),
+		Others: fmt.Sprintf("%q %q %q %q %q", c.Detect.Canaries, q.URL, q.Model, q.Command, q.Env),
 	}
 }
 

@@ -241,13 +241,36 @@ func (w *Wraps) join(s *Service, guest *attach.Guest) error {
 	}
 	s.Neighbors = &w.neighbors
 	s.Keep = func(l label.Label) error {
-		heard, err := json.Marshal(l)
+		heard, err := abridged(l, attach.MaxHeard)
 		if err != nil {
 			return err
 		}
 		return guest.Keep(heard)
 	}
 	return nil
+}
+
+// abridged returns a label as JSON of a length at most. Where that is too short for it, parts become the worst of their
+// kind, first those that decide least.
+func abridged(l label.Label, most int) ([]byte, error) {
+	for _, less := range []func(*label.Label){
+		func(*label.Label) {},
+		func(l *label.Label) { l.Attribution = label.SetOf("weir://many") },
+		func(l *label.Label) {
+			l.Malicious, l.Findings = l.Malicious || l.Findings.Len() > 0, label.Set[string]{}
+		},
+		func(l *label.Label) { l.Readers = label.OnlyReaders() },
+		func(l *label.Label) {
+			l.Private, l.Sensitivity = true, label.SetOf(label.Credentials, label.Unspecified)
+		},
+		func(l *label.Label) { l.Untrusted, l.Sources = true, label.SetOf(label.UntrustedPublic) },
+	} {
+		less(&l)
+		if heard, err := json.Marshal(l); err != nil || len(heard) <= most {
+			return heard, err
+		}
+	}
+	return nil, errors.New("a label is too long")
 }
 
 // state returns the state that the wraps share: all have one place for it, and none has settings of its own for it.

@@ -33,7 +33,7 @@
 //     the label of text that the host was shown, the handshake and the requests that a session remembers, and nothing
 //     else that the host has sent before: no call is made twice. Each request of the host gets one answer, an error for
 //     those that were open. Requests of the old owner to the host are cancelled, and their ids are not used again, so
-//     that no late answer counts.
+//     that no late answer counts. The host is told that lists have changed, where the handshake says that they may.
 //   - A wrap ends with its owner where no other can take its place: after the fourth end in 10 s, where the host has
 //     left, or where the server offers something else than before.
 //   - Owner and wrap are the same program, of the same user, in the same namespaces and under the same confinement;
@@ -57,6 +57,9 @@ import (
 // ErrAlone says that nothing was read or written: the wrap can decide by itself.
 var ErrAlone = errors.New("no process can be shared")
 
+// MaxHeard is how long the label that a wrap keeps may be, in bytes.
+const MaxHeard = 32 << 10
+
 // Operations of messages.
 const (
 	opStreams   = "streams"
@@ -76,7 +79,7 @@ const (
 const (
 	maxMessage = 64 << 10
 	maxFiles   = 3
-	maxHeard   = 32 << 10
+	maxHeard   = MaxHeard
 	sendTime   = 5 * time.Second // for the other side to take a message
 )
 
@@ -109,8 +112,8 @@ type line struct {
 	sending sync.Mutex
 }
 
-// send sends a message. Its files stay open here.
-func (l *line) send(m *message) error {
+// send sends a message. Its files stay open here. After an error nothing goes on: a part of the message may have gone.
+func (l *line) send(m *message) (err error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -130,6 +133,11 @@ func (l *line) send(m *message) error {
 	if err := l.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = l.conn.Close()
+		}
+	}()
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 	n, _, err := l.conn.WriteMsgUnix(frame, rights, nil)
 	if err == nil && n < len(frame) {

@@ -20,6 +20,9 @@ import (
 // ErrAlone says that nothing was read or written: the wrap can decide by itself.
 var ErrAlone = errors.New("no process can be shared")
 
+// MaxHeard is how long the label that a wrap keeps may be, in bytes.
+const MaxHeard = 32 << 10
+
 // A Wrap is the side of weir wrap.
 type Wrap struct {
 	Host   func() (io.ReadCloser, io.Writer)

@@ -209,10 +209,14 @@ func (r *relay) say(text []byte) bool {
 // attach has an owner take lines, once it has been told all that the one before knew of the host: first those that were
 // held for it.
 func (r *relay) attach(l *life) {
+	stale := r.stale()
 	err := r.replay(l)
 	for err == nil {
 		line := r.release(l)
 		if line == nil {
+			for _, m := range stale {
+				r.say(m.Append(nil))
+			}
 			return
 		}
 		if _, failed := l.in.Write(line); failed != nil {
@@ -225,6 +229,23 @@ func (r *relay) attach(l *life) {
 		r.failure = err
 	}
 	_ = l.conn.Close()
+}
+
+// stale returns the notifications by which the host reads anew the lists that it has from an owner before: the server
+// was started again, and may offer others. Only lists that may change by the handshake are told of.
+func (r *relay) stale() (all []*rpc.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.book.welcome == nil || !r.book.initialized {
+		return nil
+	}
+	for _, kind := range [...]string{"tools", "prompts", "resources"} {
+		raw, _ := rawjson.Get([]byte(r.book.welcome.capabilities), kind, "listChanged")
+		if changes, _ := rawjson.Bool(raw); changes {
+			all = append(all, rpc.NewNotification("notifications/"+kind+"/list_changed", nil))
+		}
+	}
+	return all
 }
 
 // release returns the next line that was held for an owner. If there is none, the owner takes lines from now on.

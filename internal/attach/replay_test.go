@@ -152,6 +152,50 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// TestListsAreReadAnew holds that a host is told of the lists that another process of the server may have changed, once it
+// has that one: of those that may change by the handshake.
+func TestListsAreReadAnew(t *testing.T) {
+	const offer = `"result":{"capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{"listChanged":true,"subscribe":true}}}`
+	var lives atomic.Int32
+	client := owned(t, func(ctx context.Context, conn *net.UnixConn) {
+		g, err := Accept(conn)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer g.Close()
+		first := lives.Add(1) == 1
+		_ = g.Serve(ctx, func(context.Context) int {
+			o := &teller{t, g, bufio.NewScanner(g.Stdin)}
+			o.answer(o.take("initialize"), offer)
+			o.take("notifications/initialized")
+			if o.answer(o.take("tools/list"), `"result":{}`); first {
+				_ = conn.Close()
+			}
+			return 0
+		})
+	})
+	w, h, shut := wrapOf(t, cat)
+	t.Cleanup(shut)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(t.Context(), client, json.RawMessage(`{}`), w)
+		ended <- err
+	}()
+	say(t, h, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	hears(t, h, `"id":1,"result"`)
+	say(t, h, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(t, h, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	hears(t, h, `"id":2,"result"`)
+	hears(t, h, `"notifications/tools/list_changed"`)
+	hears(t, h, `"notifications/resources/list_changed"`)
+	say(t, h, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`)
+	hears(t, h, `"id":3,"result"`)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOvertaken has a host end a subscription that an owner was told again and has not answered: it is cancelled first,
 // and its refusal is nobody's business.
 func TestOvertaken(t *testing.T) {

@@ -34,8 +34,9 @@ how far each server is trusted at most by them.
 A server that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
 is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
 changed to promise more or to say less, and an answer without annotations where all before it had
-some. It counts once for a tool and an agent session, and changed definitions that are found on one
-day (UTC) count once together. A known server counts as untrusted after %[1]d breaches that are about
+some. It counts once for a tool and an agent session, changed definitions that are found on one day
+(UTC) count once together, and so do all breaches of the same command in one other folder. Data that
+outsiders may have written is no breach. A known server counts as untrusted after %[1]d breaches that are about
 definitions and resolutions.
 
 All processes that share the store go by it from their next call on. weir servers restore has a

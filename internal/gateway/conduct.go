@@ -18,9 +18,9 @@ type conduct struct {
 	log  *slog.Logger
 }
 
-// servedOf returns a server as its breaches of contract are kept.
-func servedOf(s *Server) *approve.Served {
-	return &approve.Served{Name: s.Name, Reached: s.Reached, Place: s.Place, Trust: s.Trust}
+// ServedOf returns a server as its breaches of contract are kept.
+func ServedOf(s *Server) *approve.Served {
+	return &approve.Served{Name: s.Name, Reached: s.Reached, Program: s.Program, Place: s.Place, Trust: s.Trust}
 }
 
 // ofServers returns the consequences for connections to servers.
@@ -31,20 +31,23 @@ func (c *conduct) ofServers() backend.Conduct {
 			ctx = session.Together(ctx) // one look at the store for all
 			for i, s := range all {
 				var err error
-				if out[i], err = c.kept.Trust(ctx, servedOf(s)); err != nil {
+				if out[i], err = c.kept.Trust(ctx, ServedOf(s)); err != nil {
 					return nil, err
 				}
 			}
 			return out, nil
 		},
 		Breach: func(ctx context.Context, s *Server, tool string, b guard.Breach) error {
-			of := servedOf(s)
+			of := ServedOf(s)
 			before, after, err := c.kept.Note(ctx, of, approve.NewBreach(of, tool, b))
 			if after < before {
 				c.log.Warn("a server has broken its contract and is trusted less from now on", "server", s.Name, "trust", after,
 					"tool", tool, "where", b.Where, "reason", b.Reason, "hint", "weir servers")
 			}
 			return err
+		},
+		Reviewed: func(ctx context.Context, s *Server, digests map[string]bool) error {
+			return c.kept.Reviewed(ctx, ServedOf(s), digests)
 		},
 	}
 }
@@ -58,7 +61,9 @@ func (c *conduct) ofCalls(servers func() []Server) func(context.Context, *guard.
 			return nil // it is configured no more, or it is weir itself
 		}
 		answered := all[i]
-		answered.Reached = call.Reached // which may be configured no more
+		if answered.Reached != call.Reached { // it is configured no more
+			answered.Reached, answered.Program = call.Reached, ""
+		}
 		return c.ofServers().Breach(ctx, &answered, call.Name, b)
 	}
 }

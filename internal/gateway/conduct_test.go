@@ -166,7 +166,7 @@ func TestOnlyTrustIsLost(t *testing.T) {
 
 // TestWeakerDefinitionsCostTrust changes accepted definitions of a trusted server.
 func TestWeakerDefinitionsCostTrust(t *testing.T) {
-	list := func(annotations string) string {
+	tools := func(annotations string) string {
 		var tools []string
 		for i := range 4 {
 			tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"annotations":{%s}}`, i, annotations))
@@ -186,12 +186,12 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 		{contract.Known, `"readOnlyHint":true`, `"readOnlyHint":true,"title":"Other"`, false},
 	} {
 		path, shared := filepath.Join(t.TempDir(), "weir.lock"), store.NewMemory(nil)
-		for _, annotations := range []string{c.before, c.after, c.after} {
+		list := func(annotations string, accepts bool) {
 			file, err := pins.Open(path, pins.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, _ := script(t, map[string]string{"tools/list": list(annotations)}, func(o *gateway.Options) {
+			r, _ := script(t, map[string]string{"tools/list": tools(annotations)}, func(o *gateway.Options) {
 				o.Pins, o.Approvals, o.Servers[0].Reached = file, shared, "program"
 				o.Servers[0].Trust = c.trust
 			})
@@ -202,10 +202,22 @@ func TestWeakerDefinitionsCostTrust(t *testing.T) {
 			if got := r.g.Status().Servers[0].Trust; got != c.trust {
 				t.Errorf("%s: %s, then %s: %s", c.trust, c.before, c.after, got)
 			}
+			if accepts {
+				if err := file.Accept(t.Context(), r.g.Held()); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
+		list(c.before, false)
+		list(c.after, false)
+		list(c.after, true)
 		all, err := approve.NewConduct(shared, nil).All(t.Context())
 		if n := len(all); err != nil || (n > 0) != c.breaks || n > 0 && len(all[0].Breaches) > 2 { // a day may end
 			t.Errorf("%s: %s, then %s: %+v, %v", c.trust, c.before, c.after, all, err)
+		}
+		list(c.after, false)
+		if all, err = approve.NewConduct(shared, nil).All(t.Context()); err != nil || len(all) > 0 {
+			t.Errorf("%s: %s, then %s, which a person has accepted: %+v, %v", c.trust, c.before, c.after, all, err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ var table = []row{
 	{"internal/gateway/protocol", "annotation internal/rawjson internal/rpc internal/upstream", "", "os os/exec",
 		"revisions of MCP and how clients introduce themselves; decides nothing"},
 	{"internal/gateway/asked", "session internal/bounded internal/rawjson internal/gateway/protocol", "", world, "questions of servers; knows no host"},
-	{"mcpguard", "detect guard label contract annotation overlay policy record session internal/gateway/catalog internal/gateway/asked internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
+	{"mcpguard", "detect guard label contract annotation overlay policy record session store internal/gateway/approve internal/gateway/catalog internal/gateway/asked internal/gateway/protocol internal/inputschema internal/pins internal/rawjson " +
 		"internal/resolution internal/rpc", sdk, "os os/exec",
 		"the guard in the SDK's clothes: middleware and connections"},
 	{"internal/gateway/agentsession", "session internal/conversation internal/plain internal/rawjson internal/rpc internal/gateway/protocol", "", "os os/exec",

@@ -34,9 +34,14 @@ type Options struct {
 	Guard     *guard.Guard
 	Questions *approve.Book
 	Servers   []Server // at least one
-	Redacts   bool     // findings are redacted, stripped or marked: weir-redact is offered
-	Version   string   // of Weir
-	Logger    *slog.Logger
+
+	// Trust returns how far a server is trusted now: as far as the operator says, or less after breaches of its
+	// contract that gateways found. Nil: as far as the operator says.
+	Trust func(ctx context.Context, server string) (contract.Trust, error)
+
+	Redacts bool   // findings are redacted, stripped or marked: weir-redact is offered
+	Version string // of Weir
+	Logger  *slog.Logger
 }
 
 // A Server is a server of the operator's configuration.
@@ -107,6 +112,24 @@ func (d *Decider) server(in *interceptor.Invocation) (*Server, error) {
 		}
 	}
 	return nil, bad("config.server is none of %s", strings.Join(d.names(), ", "))
+}
+
+// serverNow is server with the trust that counts now. Nobody vouches for the definitions of one that has lost all of
+// it, which agents were shown.
+func (d *Decider) serverNow(ctx context.Context, in *interceptor.Invocation) (*Server, error) {
+	s, err := d.server(in)
+	if err != nil || d.Trust == nil {
+		return s, err
+	}
+	trust, err := d.Trust(ctx, s.Name)
+	if err != nil {
+		return nil, d.failed("reading the trust in a server", err)
+	}
+	now := *s
+	if now.Trust = min(trust, s.Trust); now.Trust == contract.Untrusted && s.Trust != contract.Untrusted {
+		now.Context = label.Join(now.Context, guard.Definitions(s.Name))
+	}
+	return &now, nil
 }
 
 // session returns the agent session of an invocation: the one that its metadata or its context names, else that of the

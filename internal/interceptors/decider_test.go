@@ -1,7 +1,9 @@
 package interceptors_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -68,7 +70,10 @@ var overlays = sync.OnceValue(func() (all struct{ filesystem, sqlite *overlay.Ov
 	return all
 })
 
-func open(t *testing.T, states guard.State) *desk {
+func open(t *testing.T, states guard.State) *desk { return openWith(t, states, nil) }
+
+// openWith opens a desk with another trust in servers than that of its configuration; nil: it is the same.
+func openWith(t *testing.T, states guard.State, trust func(context.Context, string) (contract.Trust, error)) *desk {
 	t.Helper()
 	rules, err := rulefile.Load("shapes.toml", []byte(shapes))
 	if err != nil {
@@ -83,7 +88,7 @@ func open(t *testing.T, states guard.State) *desk {
 		t.Fatal(err)
 	}
 	d.by, err = interceptors.New(interceptors.Options{
-		Guard: g, Questions: d.book, Redacts: true, Logger: slog.New(slog.DiscardHandler),
+		Guard: g, Questions: d.book, Redacts: true, Logger: slog.New(slog.DiscardHandler), Trust: trust,
 		Servers: []interceptors.Server{
 			{Name: "filesystem", Trust: contract.Known, Overlay: overlays().filesystem},
 			{Name: "sqlite", Trust: contract.Known, Overlay: overlays().sqlite},
@@ -208,4 +213,30 @@ func said(o interceptor.Outcome) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// TestTrustThatWasLost has a result of a server that the operator trusts, whose own word about it counts as long as the
+// server is trusted. Nothing goes while that is not known.
+func TestTrustThatWasLost(t *testing.T) {
+	var lost error
+	now := contract.Trusted
+	d := openWith(t, inMemory(), func(context.Context, string) (contract.Trust, error) { return now, lost })
+	const result = `{"content":[],"_meta":{"annotations":{"openWorldHint":false,"returnMetadata":{"source":"system","sensitivity":"none"}}}}`
+	untrusted := func() bool {
+		about := interceptor.Context{SessionID: now.String()}
+		d.run("trusted", interceptor.Request, `{"name":"inbox","arguments":{}}`, about)
+		got := d.run("trusted", interceptor.Response, result, about)
+		hint, _ := rawjson.Get(got.Payload, "_meta", "annotations", "openWorldHint")
+		return string(hint) != "false"
+	}
+	if untrusted() {
+		t.Error("the word of a trusted server does not count")
+	}
+	if now = contract.Untrusted; !untrusted() {
+		t.Error("the word of a server that is trusted no more counts")
+	}
+	lost = errors.New("the disk is gone")
+	if got := d.run("trusted", interceptor.Request, `{"name":"inbox","arguments":{}}`, interceptor.Context{SessionID: "c"}); got.Released {
+		t.Errorf("without a store: %s", said(got))
+	}
 }

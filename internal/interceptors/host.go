@@ -59,7 +59,7 @@ const (
 
 // call is weir-call.
 func (p *desk) call(ctx context.Context, in *interceptor.Invocation) (interceptor.Verdict, error) {
-	s, err := p.server(in)
+	s, err := p.serverNow(ctx, in)
 	if err != nil {
 		return interceptor.Verdict{}, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // observe labels a result, unless that was done before, and decides on it.
 func (p *desk) observe(ctx context.Context, in *interceptor.Invocation) (guard.Outcome, error) {
-	s, err := p.server(in)
+	s, err := p.serverNow(ctx, in)
 	if err != nil {
 		return guard.Outcome{}, err
 	}
@@ -52,6 +52,7 @@ func (p *desk) observeAs(
 			continue
 		}
 		c := *m.call
+		c.Trust = min(c.Trust, s.Trust)
 		if len(of) > 1 && c.Trust == contract.Trusted { // the label of another call is no statement of the server's
 			c.Trust = contract.Known
 		}

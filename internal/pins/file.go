@@ -136,6 +136,8 @@ type Checked struct {
 	Kept   map[string]Definition // shown as it was pinned: the server changes members that decide nothing
 	Pinned []string              // for the first time, or anew
 
+	Reviewed map[string]Definition // as a person has accepted them
+
 	Confirmed map[string]Arguments // of tools, as a person has confirmed them
 }
 
@@ -181,7 +183,7 @@ func (o Offer) status(lock Lock, mode Mode) Status {
 
 // compare returns the outcome of an offer under a lock, and the definitions to pin.
 func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added map[string]Pin) {
-	c, added = Checked{Held: map[string]Held{}, Kept: map[string]Definition{}}, map[string]Pin{}
+	c, added = Checked{Held: map[string]Held{}, Kept: map[string]Definition{}, Reviewed: map[string]Definition{}}, map[string]Pin{}
 	if o.Kind == Tools {
 		c.Confirmed = lock.Confirmed(o.Server)
 	}
@@ -190,6 +192,9 @@ func (o Offer) compare(lock Lock, mode Mode, status Status) (c Checked, added ma
 		was, known := lock.Get(o.Server, id)
 		now = lock.Apart(o.Server, id, now)
 		holds := o.Kind.holds(name)
+		if known && was.Status == Reviewed {
+			c.Reviewed[name] = was.Definition
+		}
 		switch {
 		case !known && name == Beside && len(now) == 0:
 		case !known && holds && mode == Review:

@@ -88,14 +88,16 @@ type Sanitizers struct {
 	Rules   map[string]Rule
 	Scanner *detect.Scanner // of Redact
 	Model   Model           // of Summarize; nil: there is none
+
+	Others string // names all else of the configuration by which outputs differ: canaries, and the model
 }
 
-// Stated names all that the operator states of labels.
+// Stated names all that the operator states of labels, and all by which the outputs differ that these are of.
 func (s *Sanitizers) Stated() string {
 	if s == nil {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Append(nil, s.Rules))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %q", s.Rules, s.Others))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -128,3 +128,18 @@ func TestLabel(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestStated holds that everything by which outputs differ is part of the name of the setup.
+func TestStated(t *testing.T) {
+	rules := map[string]sanitize.Rule{"a": {By: sanitize.Redact, Public: true}}
+	seen := map[string]string{}
+	for name, s := range map[string]*sanitize.Sanitizers{
+		"none": nil, "rules": {Rules: rules}, "other rules": {Rules: map[string]sanitize.Rule{"a": {By: sanitize.Redact}}},
+		"canaries": {Rules: rules, Others: "a canary"}, "other canaries": {Rules: rules, Others: "another"},
+	} {
+		if other, twice := seen[s.Stated()]; twice {
+			t.Errorf("%s is named as %s", name, other)
+		}
+		seen[s.Stated()] = name
+	}
+}

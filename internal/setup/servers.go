@@ -60,7 +60,7 @@ func (k *Keychain) Upstreams(c *config.Config) []gateway.Server {
 		}
 		out = append(out, gateway.Server{
 			Name: s.Name, Spec: spec, Trust: s.Trust, Timeout: s.Timeout, Resolve: s.Resolve, Hide: s.Hide, Readers: s.Readers,
-			Way: guard.Way{Reached: reached(&spec)}, Expose: exposure(s.Expose),
+			Way: guard.Way{Reached: reached(&spec)}, Program: program(&spec), Expose: exposure(s.Expose),
 		})
 	}
 	return out
@@ -128,6 +128,16 @@ func via(spec *upstream.Spec) string {
 		told = append(told, spec.Command[len(told)+i])
 	}
 	return strings.Join(told, " ")
+}
+
+// program returns a text that stands for the command of a server in any folder, where it may run another program; "" if
+// it has no command.
+func program(spec *upstream.Spec) string {
+	if spec.URL != "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", spec.Command))
+	return hex.EncodeToString(sum[:16])
 }
 
 // MissingCommands returns the problems of servers whose command is not there. No problem quotes a command.

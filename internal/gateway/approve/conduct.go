@@ -38,15 +38,19 @@ var ErrNoBreach = errors.New("no breach of contract of this server counts")
 type Served struct {
 	Name    string
 	Reached string         // stands for how it is reached, as in [guard.Call]
+	Program string         // stands for its command in any folder; "" if it has none, such as a URL
 	Place   string         // stands for its place in a configuration file; "" if it has none
 	Trust   contract.Trust // the operator's
 }
 
-// bindings returns the bindings of the rows that count for a server: those of servers that are reached in the same way,
-// and those of its own entry, which may have named another program then.
+// bindings returns the bindings of the rows that count for a server: those of servers that are reached in the same way
+// or by the same command elsewhere, and those of its own entry, which may have named another program then.
 func (s *Served) bindings() []string {
 	var all []string
-	if s.Reached != "" {
+	switch {
+	case s.Program != "": // reached in the same way implies the same command
+		all = append(all, bindingOf(conductPrefix, "program "+s.Program, conductOf))
+	case s.Reached != "":
 		all = append(all, bindingOf(conductPrefix, "reached "+s.Reached, conductOf))
 	}
 	if s.Place != "" {
@@ -63,6 +67,7 @@ type Breach struct {
 	ID      string    `json:"id"` // of the server, its tool and the occasion: it counts once
 	Server  string    `json:"server"`
 	Reached string    `json:"reached,omitempty"`
+	Program string    `json:"program,omitempty"`
 	Place   string    `json:"place,omitempty"`
 	Tool    string    `json:"tool"`
 	Where   string    `json:"where"`
@@ -82,13 +87,20 @@ func NewBreach(s *Served, tool string, b guard.Breach) Breach {
 	// A digest, since rows outlive sessions and are to keep no key of one.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", s.Name, s.Reached, s.Place, of, b.Occasion))
 	return Breach{
-		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Place: s.Place, Tool: cut(tool), Where: cut(b.Where), Why: cut(b.Reason),
-		Data: b.Data, Changes: b.Changes, At: at,
+		ID: hex.EncodeToString(sum[:16]), Server: s.Name, Reached: s.Reached, Program: s.Program, Place: s.Place, Tool: cut(tool),
+		Where: cut(b.Where), Why: cut(b.Reason), Data: b.Data, Changes: b.Changes, At: at,
 	}
 }
 
 // of returns the server of a breach.
-func (b *Breach) of() *Served { return &Served{Name: b.Server, Reached: b.Reached, Place: b.Place} }
+func (b *Breach) of() *Served {
+	return &Served{Name: b.Server, Reached: b.Reached, Program: b.Program, Place: b.Place}
+}
+
+// elsewhere reports whether a breach that counts for a server is of its command in another folder, of another entry.
+func (b *Breach) elsewhere(s *Served) bool {
+	return b.Program != "" && b.Program == s.Program && b.Reached != s.Reached && (b.Place == "" || b.Place != s.Place)
+}
 
 func cut(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxBreachText)], "")
@@ -105,7 +117,7 @@ type conductRow struct {
 type Conduct struct {
 	store    store.Approvals
 	record   record.Recorder
-	bindings sync.Map // of each server as it is configured: [3]string to []string
+	bindings sync.Map // of each server as it is configured: [4]string to []string
 }
 
 // NewConduct returns the conduct of servers in a store. The recorder gets an event of each change of trust; it may be
@@ -115,31 +127,46 @@ func NewConduct(s store.Approvals, r record.Recorder) *Conduct { return &Conduct
 // A conductOfOne is the rows that count for one server.
 type conductOfOne struct {
 	breaches []Breach        // that count, each once, the oldest first
+	forgiven map[string]bool // by ID
 	known    map[string]bool // by ID, with those that count no longer
 	changes  map[string]bool // of all these
 }
 
-// counted reports whether a breach was counted before.
+// counted reports whether a breach was counted before. One on an occasion of which a person has forgiven one is another
+// one, and gets an ID of its own. A changed definition stays the same, however often it is seen.
 func (o *conductOfOne) counted(b *Breach) bool {
-	old := b.Changes != nil && !slices.ContainsFunc(b.Changes, func(digest string) bool { return !o.changes[digest] })
-	return old || o.known[b.ID]
+	if b.Changes != nil && !slices.ContainsFunc(b.Changes, func(digest string) bool { return !o.changes[digest] }) {
+		return true
+	}
+	for o.forgiven[b.ID] {
+		sum := sha256.Sum256([]byte(b.ID))
+		b.ID = hex.EncodeToString(sum[:16])
+	}
+	return o.known[b.ID]
 }
 
 // trust returns how far a server is trusted that the operator trusts so far. Claims of a known server about data do not
-// count, so it has nothing to lose by those.
-func (o *conductOfOne) trust(operator contract.Trust) contract.Trust {
-	n := 0
+// count, so it has nothing to lose by those. Another folder may hold another program of the same command, so all
+// breaches there are one.
+func (o *conductOfOne) trust(s *Served, operator contract.Trust) contract.Trust {
+	n, folders := 0, map[string]bool{}
 	for i := range o.breaches {
-		if operator == contract.Trusted || !o.breaches[i].Data {
+		b := &o.breaches[i]
+		switch {
+		case operator != contract.Trusted && b.Data:
+		case !b.elsewhere(s):
 			n++
+		default:
+			folders[b.Reached] = true
 		}
 	}
+	n += len(folders)
 	return operator - min(operator, contract.Trust(min(n/BreachesAStep, int(contract.Trusted))))
 }
 
 // of returns the conduct of a server by all its bindings. A row that cannot be read is an error: it may be a breach.
 func (c *Conduct) of(ctx context.Context, s *Served) (conductOfOne, error) {
-	key := [3]string{s.Name, s.Reached, s.Place}
+	key := [4]string{s.Name, s.Reached, s.Program, s.Place}
 	bindings, ok := c.bindings.Load(key)
 	if !ok { // each call asks
 		bindings, _ = c.bindings.LoadOrStore(key, s.bindings())
@@ -173,17 +200,16 @@ func readConduct(q *store.Question, err error) (row conductRow, _ error) {
 
 // weighed returns the breaches in rows that nobody has forgiven.
 func weighed(rows []conductRow) conductOfOne {
-	o := conductOfOne{known: map[string]bool{}, changes: map[string]bool{}}
-	forgiven := map[string]bool{}
+	o := conductOfOne{forgiven: map[string]bool{}, known: map[string]bool{}, changes: map[string]bool{}}
 	for _, row := range rows {
-		forgiven[row.Forgives] = true
+		o.forgiven[row.Forgives] = true
 	}
 	for _, row := range rows {
 		if b := row.Breach; b != nil && !o.known[b.ID] {
 			for _, digest := range b.Changes {
 				o.changes[digest] = true
 			}
-			if o.known[b.ID] = true; !forgiven[b.ID] {
+			if o.known[b.ID] = true; !o.forgiven[b.ID] {
 				o.breaches = append(o.breaches, *b)
 			}
 		}
@@ -201,7 +227,7 @@ func (c *Conduct) Trust(ctx context.Context, s *Served) (contract.Trust, error) 
 	if err != nil {
 		return contract.Untrusted, err
 	}
-	return o.trust(s.Trust), nil
+	return o.trust(s, s.Trust), nil
 }
 
 // Note counts a breach of a server, and returns how far it was trusted before and is from now on. A breach that
@@ -214,7 +240,7 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	if err != nil {
 		return contract.Untrusted, contract.Untrusted, err
 	}
-	if before = o.trust(s.Trust); o.counted(&b) || before == contract.Untrusted || s.Trust == contract.Known && b.Data {
+	if before = o.trust(s, s.Trust); o.counted(&b) || before == contract.Untrusted || s.Trust == contract.Known && b.Data {
 		return before, before, nil
 	}
 	if err := c.keep(ctx, s, conductRow{Breach: &b}); err != nil {
@@ -223,11 +249,33 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	if o, err = c.of(ctx, s); err != nil { // other processes may have counted some meanwhile
 		return contract.Untrusted, contract.Untrusted, err
 	}
-	if after = o.trust(s.Trust); after < before {
+	if after = o.trust(s, s.Trust); after < before {
 		err = c.tell(ctx, s.Name, "lowered", fmt.Sprintf("%s from now on, after %d breaches of its contract; the last: %s %s: %s",
 			after, len(o.breaches), b.Tool, b.Where, b.Why), "")
 	}
 	return before, after, err
+}
+
+// Reviewed has breaches by changed definitions count no longer, once a person has accepted these as they were changed,
+// by their digests. It forgives those of this entry and place alone: pins of others are no word about this server.
+func (c *Conduct) Reviewed(ctx context.Context, s *Served, digests map[string]bool) error {
+	if s.Trust == contract.Untrusted || len(digests) == 0 {
+		return nil
+	}
+	o, err := c.of(ctx, s)
+	if err != nil {
+		return err
+	}
+	accepted := func(b Breach) bool {
+		return b.Changes != nil && b.Reached == s.Reached && b.Place == s.Place && b.Server == s.Name &&
+			!slices.ContainsFunc(b.Changes, func(digest string) bool { return !digests[digest] })
+	}
+	of := Standing{Servers: []string{s.Name}, Breaches: slices.DeleteFunc(o.breaches, func(b Breach) bool { return !accepted(b) })}
+	if len(of.Breaches) == 0 {
+		return nil
+	}
+	_, err = c.Restore(ctx, of, "a person has accepted the definitions", "weir", "review")
+	return err
 }
 
 // keep keeps a row under each binding of a server.
@@ -309,11 +357,12 @@ func related(all []Breach) (one, others []Breach) {
 func standing(breaches []Breach) Standing {
 	s, least := Standing{Breaches: breaches}, contract.Trusted
 	for i := range breaches {
-		own := breaches[i].of().bindings()
+		of := breaches[i].of()
+		own := of.bindings()
 		o := conductOfOne{breaches: slices.DeleteFunc(slices.Clone(breaches), func(b Breach) bool {
 			return !slices.ContainsFunc(b.of().bindings(), func(s string) bool { return slices.Contains(own, s) })
 		})}
-		least = min(least, o.trust(contract.Trusted))
+		least = min(least, o.trust(of, contract.Trusted))
 		if name := breaches[i].Server; !slices.Contains(s.Servers, name) {
 			s.Servers = append(s.Servers, name)
 		}

@@ -25,13 +25,19 @@ func TestTrustOnlyFalls(t *testing.T) {
 		word := func(of string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, of) }
 		var all []*approve.Served
 		for range 4 {
-			all = append(all, &approve.Served{Name: word("name") + "s", Reached: word("reached"), Place: word("place"),
+			all = append(all, &approve.Served{Name: word("name") + "s", Place: word("place"),
 				Trust: rapid.SampledFrom([]contract.Trust{contract.Untrusted, contract.Known, contract.Trusted}).Draw(t, "trust")})
+			if s := all[len(all)-1]; rapid.Bool().Draw(t, "command") {
+				s.Program = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "program")
+				s.Reached = s.Program + " in " + word("folder")
+			} else {
+				s.Reached = word("reached")
+			}
 		}
 		one := rapid.SampledFrom(all)
 		related := func(a, b *approve.Served) bool {
 			bare := a.Reached+a.Place == "" && b.Reached+b.Place == ""
-			return a.Reached != "" && a.Reached == b.Reached || a.Place != "" && a.Place == b.Place || bare && a.Name == b.Name
+			return a.Reached != "" && a.Reached == b.Reached || a.Program != "" && a.Program == b.Program || a.Place != "" && a.Place == b.Place || bare && a.Name == b.Name
 		}
 		trust := func(s *approve.Served) contract.Trust {
 			got, err := c.Trust(t.Context(), s)
@@ -72,6 +78,90 @@ func TestTrustOnlyFalls(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOtherFolders breaks the contract of a command in folders of which it may be another program. None of them alone
+// lowers the trust in it elsewhere, and each counts once.
+func TestOtherFolders(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := approve.NewConduct(store.NewMemory(nil), record.Discard())
+		in := func(folder string) *approve.Served {
+			return &approve.Served{Name: "crm", Program: "npx crm", Reached: "npx crm in " + folder, Trust: contract.Trusted}
+		}
+		folders := map[string]int{}
+		for i := range rapid.IntRange(1, 30).Draw(t, "breaches") {
+			folder := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "folder")
+			was, err := c.Trust(t.Context(), in(folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := c.Note(t.Context(), in(folder), approve.NewBreach(in(folder), fmt.Sprint("t", i), guard.Breach{Occasion: "session"})); err != nil {
+				t.Fatal(err)
+			}
+			if was != contract.Untrusted { // nothing is left to count
+				folders[folder]++
+			}
+		}
+		for _, folder := range []string{"a", "b", "c", "d", "e"} {
+			n := folders[folder]
+			for other := range folders {
+				if other != folder {
+					n++
+				}
+			}
+			want := contract.Trusted - contract.Trust(min(n/approve.BreachesAStep, int(contract.Trusted)))
+			if got, err := c.Trust(t.Context(), in(folder)); got != want || err != nil {
+				t.Errorf("in folder %s: %s, %v, want %s; breaches %v", folder, got, err, want, folders)
+			}
+		}
+	})
+}
+
+// TestForgivenBreachesComeAgain breaks a contract on one occasion again and again, and has a person forgive it between.
+func TestForgivenBreachesComeAgain(t *testing.T) {
+	kept := store.NewMemory(nil)
+	c, other := approve.NewConduct(kept, record.Discard()), approve.NewConduct(kept, record.Discard())
+	s := &approve.Served{Name: "crm", Reached: "program", Trust: contract.Trusted}
+	for i := range 4 {
+		for _, process := range []*approve.Conduct{c, other, c} {
+			if _, _, err := process.Note(t.Context(), s, approve.NewBreach(s, "find", guard.Breach{Occasion: "session"})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, err := c.All(t.Context())
+		if err != nil || len(all) != 1 || len(all[0].Breaches) != 1 {
+			t.Fatalf("time %d: %+v, %v", i, all, err)
+		}
+		if _, err := c.Restore(t.Context(), all[0], "why", "ann", "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := approve.NewBreach(s, "find", guard.Breach{Changes: []string{"a"}})
+	if _, _, err := c.Note(t.Context(), s, b); err != nil {
+		t.Fatal(err)
+	}
+	for _, digests := range []map[string]bool{nil, {"b": true}} {
+		if err := c.Reviewed(t.Context(), s, digests); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stranger := range []*approve.Served{
+		{Name: "crm", Reached: "program", Place: "another file", Trust: contract.Trusted},
+		{Name: "other", Reached: "program", Trust: contract.Trusted},
+	} {
+		if err := c.Reviewed(t.Context(), stranger, map[string]bool{"a": true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := c.All(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("before a person has accepted the definition: %+v, %v", all, err)
+	}
+	if err := c.Reviewed(t.Context(), s, map[string]bool{"a": true}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := c.All(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("after that: %+v, %v", all, err)
+	}
 }
 
 // TestBreachesOfManyProcesses notes breaches at one time. None is lost, and each fall of the trust is told.

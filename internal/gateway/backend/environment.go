@@ -67,6 +67,9 @@ type Conduct struct {
 
 	// Breach counts a breach of contract of a server's tool.
 	Breach func(ctx context.Context, s *Server, tool string, b guard.Breach) error
+
+	// Reviewed forgives breaches by definitions that a server has changed and a person has accepted, by their digests.
+	Reviewed func(ctx context.Context, s *Server, digests map[string]bool) error
 }
 
 // Defect records and logs that a server broke its contract, a schema or the protocol.

@@ -1,9 +1,11 @@
 package backend
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/gateway/catalog"
@@ -111,18 +113,91 @@ func (g *group) hear(l label.Label) error {
 	return g.tell()
 }
 
+// neighborTime is how long a neighbor that takes no labels, such as a wrap that was stopped, may delay a message.
+const neighborTime = 50 * time.Millisecond
+
 // tell has the label of all that the host may be shown kept, before it is, for every gateway of the host. An error says
 // that it is not kept for this one.
 func (e *environment) tell() (err error) {
 	if e.Neighbors == nil {
 		return nil
 	}
+	var others []<-chan struct{}
 	for _, set := range e.Neighbors.all() {
-		if failed := set.keep(); failed != nil && set.environment == e {
-			err = failed
+		switch {
+		case set.environment == e:
+			err = errors.Join(err, set.keep())
+		case !set.isKept():
+			others = append(others, set.beside.do(set))
+		}
+	}
+	if others == nil {
+		return err
+	}
+	late := time.NewTimer(neighborTime)
+	defer late.Stop()
+	for _, done := range others {
+		select {
+		case <-done:
+		case <-late.C:
+			return err
 		}
 	}
 	return err
+}
+
+// An errand has labels of a set kept for its neighbors, one after the other. One that waits has the newest label kept,
+// so there is never more than one.
+type errand struct {
+	mu      sync.Mutex
+	running bool
+	waits   chan struct{} // closed when the label is kept, or cannot be; nil: none waits
+}
+
+// do has the label kept, and returns a channel that is closed then.
+func (r *errand) do(set *Set) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waits == nil {
+		r.waits = make(chan struct{})
+	}
+	done := r.waits
+	if !r.running && set.Run(func() { r.run(set) }) == nil {
+		r.running = true
+	}
+	if !r.running { // the gateway closes
+		close(r.waits)
+		r.waits = nil
+	}
+	return done
+}
+
+func (r *errand) run(set *Set) {
+	for {
+		r.mu.Lock()
+		done := r.waits
+		r.waits, r.running = nil, done != nil
+		r.mu.Unlock()
+		if done == nil {
+			return
+		}
+		if err := set.keep(); err != nil {
+			set.Log.Warn("a label of text that a neighbor's host was shown is not kept", "error", err)
+		}
+		close(done)
+	}
+}
+
+// isKept reports whether the label of the set is kept as it is now. It waits for nobody.
+func (set *Set) isKept() bool {
+	if set.Keep == nil {
+		return true
+	}
+	if !set.keeping.TryLock() {
+		return false
+	}
+	defer set.keeping.Unlock()
+	return set.Shown().Equal(set.kept)
 }
 
 // keep has the label of the set kept, if it has changed.

@@ -111,7 +111,7 @@ func (v *reviews) pin(ctx context.Context, of *Server, kind catalog.Kind, s *cat
 	v.tellUnreviewed(s.Server, s.Trust)
 	v.holds(s.Server, kind.Pins, checked.Held)
 	if kind.Method == catalog.Tools.Method {
-		if err := v.weakened(ctx, of, s.Words.Reader, checked.Held); err != nil {
+		if err := v.changed(ctx, of, s.Words.Reader, checked); err != nil {
 			return err
 		}
 	}
@@ -119,24 +119,40 @@ func (v *reviews) pin(ctx context.Context, of *Server, kind catalog.Kind, s *cat
 	return nil
 }
 
-// weakened counts a breach of contract for accepted definitions that a server has changed so that they promise what the
-// accepted ones did not, or state nothing where those stated something.
-func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Reader, held map[string]pins.Held) error {
+// changed counts a breach of contract for changed definitions, and forgives those that a person has accepted since.
+func (v *reviews) changed(ctx context.Context, of *Server, reader annotation.Reader, checked pins.Checked) error {
 	if v.Conduct.Breach == nil {
 		return nil
 	}
+	reviewed := map[string]bool{}
+	for name, d := range checked.Reviewed {
+		reviewed[changeOf(name, d)] = true
+	}
+	if err := v.Conduct.Reviewed(ctx, of, reviewed); err != nil {
+		return err
+	}
+	return v.weakened(ctx, of, reader, checked.Held)
+}
+
+// changeOf returns the digest of a definition of a tool.
+func changeOf(name string, d pins.Definition) string {
+	sum := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, d.Entry(pins.Tools, name)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// weakened counts a breach of contract for accepted definitions that a server has changed so that they promise what the
+// accepted ones did not, or state nothing where those stated something.
+func (v *reviews) weakened(ctx context.Context, of *Server, reader annotation.Reader, held map[string]pins.Held) error {
 	var tools, changes, members []string
 	for _, name := range slices.Sorted(maps.Keys(held)) {
 		h := held[name]
 		if h.Accepted == nil {
 			continue
 		}
-		entry := h.Offered.Entry(pins.Tools, name)
 		before, _ := reader.ReadTool(h.Accepted.Entry(pins.Tools, name))
-		after, _ := reader.ReadTool(entry)
+		after, _ := reader.ReadTool(h.Offered.Entry(pins.Tools, name))
 		if changed := slices.Concat(after.Narrows(before), after.Dropped(before)); len(changed) > 0 {
-			sum := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, entry))
-			tools, changes, members = append(tools, name), append(changes, hex.EncodeToString(sum[:16])), append(members, changed...)
+			tools, changes, members = append(tools, name), append(changes, changeOf(name, h.Offered)), append(members, changed...)
 		}
 	}
 	if tools == nil {

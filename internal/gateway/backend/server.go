@@ -32,6 +32,7 @@ type Server struct {
 	Hide    []string         // tools of which results are hidden; "*" is all
 	Readers []string         // groups of readers of everything that it returns
 	Expose  guard.Exposure   // of its tools
+	Program string           // stands for its command in any folder; "" if it has none
 	Place   string           // stands for its place in a configuration file; "" if it has none
 	guard.Way
 }

@@ -23,6 +23,7 @@ type Set struct {
 	ended      chan struct{} // closed when the set is closed
 	announcing atomic.Bool   // that servers have come
 
+	beside  errand // for neighbors
 	keeping sync.Mutex
 	kept    label.Label // of all that hosts may have been shown, as it was kept last
 }

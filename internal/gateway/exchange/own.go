@@ -20,7 +20,6 @@ import (
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/policy"
-	"github.com/weir-mcp/weir/session"
 	"github.com/weir-mcp/weir/vault"
 )
 
@@ -170,11 +169,16 @@ func (f ownHost) open(ctx context.Context, m *rpc.Message) (*exchange, *rpc.Mess
 }
 
 // A finder finds the value that an agent names.
-type finder func(ctx context.Context, ref session.Ref, name string) (vault.Value, error)
+type finder func(ctx context.Context, c *guard.Call, name string) (vault.Value, error)
 
 // named is the finder of tools that tell of values without raising the session.
-func (f ownHost) named(ctx context.Context, ref session.Ref, name string) (vault.Value, error) {
-	return guard.Named(ctx, f.Engine.Guard.Hidden, ref, name)
+func (f ownHost) named(ctx context.Context, c *guard.Call, name string) (vault.Value, error) {
+	return guard.Named(ctx, f.Engine.Guard.Hidden, c.Session, name)
+}
+
+// revealed is the finder of the tool that raises the session.
+func (f ownHost) revealed(ctx context.Context, c *guard.Call, name string) (vault.Value, error) {
+	return guard.Revealing(ctx, f.Engine.Guard.Hidden, c, name)
 }
 
 // begin reads the arguments of a call of Weir's own and finds the value that they name. It returns the message to
@@ -192,7 +196,7 @@ func (f ownHost) begin(ctx context.Context, m *rpc.Message, into namesValue, fin
 	}
 	named, path := strings.TrimSuffix(strings.TrimPrefix(into.named(), "[["), "]]"), ""
 	named, path, _ = strings.Cut(named, "#")
-	value, err := find(ctx, x.route.call.Session, named)
+	value, err := find(ctx, x.route.call, named)
 	if errors.Is(err, vault.ErrUnknown) {
 		return nil, failed(x, valueError(err)+": it may have been dropped; call the tool again that gave it")
 	}
@@ -232,7 +236,7 @@ func handleError(g *Engine, err error) string {
 // reveal answers weir_reveal: the hidden result, as far as the guard lets the agent see it.
 func (f ownHost) reveal(ctx context.Context, m *rpc.Message) *rpc.Message {
 	var arguments valueArguments
-	x, refusal := f.begin(ctx, m, &arguments, f.Engine.Guard.Hidden.Value)
+	x, refusal := f.begin(ctx, m, &arguments, f.revealed)
 	if refusal != nil {
 		return refusal
 	}
