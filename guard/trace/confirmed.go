@@ -33,7 +33,7 @@ func confirm(t *callTracer, c *Call, all []policy.Argument) bool {
 				return false
 			}
 			roles.Destinations = append(roles.Destinations, a)
-		case within(path, c.Confirmed.Contents) && !isPlace(&t.texts, a):
+		case isAt(path, c.Confirmed.Contents) && !isPlace(&t.texts, a):
 			roles.Contents = append(roles.Contents, a)
 		default:
 			return false
@@ -55,4 +55,13 @@ func within(path string, all []string) bool {
 		rest, ok := strings.CutPrefix(path, p)
 		return ok && p != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
+}
+
+// isAt reports whether a path is one of some, or that of a scalar in a list there. Members are at paths of their
+// own.
+func isAt(path string, all []string) bool {
+	for strings.HasSuffix(path, "[*]") && !slices.Contains(all, path) {
+		path = strings.TrimSuffix(path, "[*]")
+	}
+	return slices.Contains(all, path)
 }

@@ -129,6 +129,9 @@ func TestConfirmed(t *testing.T) {
 		{"the parts are inside", `{"row":{"id":8812,"note":"Hello"}}`, true},
 		{"the parts are inside a list", `{"rows":[{"id":8812,"note":"Hello"},{"id":8812,"note":"Ho"}]}`, true},
 		{"the list has a text in it", `{"rows":[{"id":8812,"note":"Hello"},"x"]}`, false},
+		{"the content is a list of texts", `{"to":"ann@example.com","body":["Hello","all"]}`, true},
+		{"the content has members that nobody gave a part", `{"to":"ann@example.com","body":{"audience":"everyone"}}`, false},
+		{"so has one deep in lists", `{"to":"ann@example.com","body":[[{"audience":"everyone"}]]}`, false},
 		{"a part inside is another", `{"row":{"id":8812,"idea":"Hello"}}`, false},
 	} {
 		of := session.Ref{Key: "s", Principal: "p"}

@@ -36,7 +36,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
-	d := draft.Of(json.RawMessage(`{"name":"send_email","inputSchema":{"properties":{"to":{},"body":{},"odd.name":{},"priority":{}}}}`))
+	d := draft.Of(json.RawMessage(`{"name":"send_email","inputSchema":{"properties":{"to":{},"body":{"type":"string"},"odd.name":{},"priority":{}}}}`))
 	if len(d.Destinations) != 1 || d.Destinations[0].Argument != "to" || len(d.Contents) != 1 || d.Contents[0].Argument != "body" {
 		t.Errorf("destinations %+v, contents %+v", d.Destinations, d.Contents)
 	}
@@ -64,7 +64,21 @@ func TestPartsOf(t *testing.T) {
 		{"send_note", "body", `{"$ref":"#/$defs/Item"}`, "destination"},
 		{"send_note", "body", `{"type":"array","items":{"$ref":"#/$defs/Item"}}`, "destination"},
 		{"send_note", "body", `{"type":"object","allOf":[{"properties":{"visibility":{}}}]}`, "destination"},
-		{"send_note", "amount", `{"type":"number"}`, "content"},
+		{"send_note", "body", `{}`, "destination"},
+		{"send_note", "body", `true`, "destination"},
+		{"send_note", "body", `{"not":{"type":"null"}}`, "destination"},
+		{"send_note", "body", `{"$recursiveRef":"#"}`, "destination"},
+		{"send_note", "body", `{"type":"object"}`, "destination"},
+		{"send_note", "body", `{"type":["string","object"]}`, "destination"},
+		{"send_note", "body", `{"type":"string","extends":{"properties":{"visibility":{}}}}`, "destination"},
+		{"send_note", "body", `{"type":"array"}`, "destination"},
+		{"send_note", "body", `{"type":"array","items":[{"type":"string"}]}`, "destination"},
+		{"send_note", "body", `{"type":"array","items":{"type":"string"},"additionalItems":{"properties":{"visibility":{}}}}`, "destination"},
+		{"send_note", "body", `{"type":"array","items":{"type":"array","items":{"type":"object","properties":{"visibility":{}}}}}`, "destination"},
+		{"send_note", "body", `{"type":"array","items":{"type":"array","items":{"type":"string"}}}`, "content"},
+		{"send_note", "body", `{"type":"object","properties":{"note":{}},"dependencies":{"note":{"properties":{"visibility":{}}}}}`, "destination"},
+		{"send_note", "stage", `{"enum":["a",{"visibility":"all"}]}`, "destination"},
+		{"send_note", "amount", `{"type":"number","minimum":0,"title":"Amount","x-unit":"EUR"}`, "content"},
 		{"send_note", "amount", `{"type":"string"}`, "destination"},
 		{"create_note", "title", `{"type":"string"}`, "content"},
 		{"update_note", "title", `{"type":"string"}`, "destination"},
@@ -92,7 +106,7 @@ func TestPartsOf(t *testing.T) {
 // TestPartsInside holds that members of objects, and of those in lists, have parts of their own.
 func TestPartsInside(t *testing.T) {
 	p := draft.PartsOf(json.RawMessage(`{"name":"manage","inputSchema":{"properties":{"request":{"properties":{"ids":{},"status":{"enum":["a"]}}},` +
-		`"rows":{"items":{"properties":{"id":{},"note":{}}}}}}}`))
+		`"rows":{"items":{"properties":{"id":{},"note":{"type":"string"}}}}}}}`))
 	var got []string
 	for _, r := range append(p.Destinations, p.Contents...) {
 		got = append(got, r.Argument)

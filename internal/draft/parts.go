@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -66,7 +67,7 @@ func (a argument) walk(schema json.RawMessage, at string, depth int, do func(arg
 		if items, ok := rawjson.Get(inside, "items"); ok {
 			inside, way = items, way+"[*]"
 		}
-		if members, ok := rawjson.Get(inside, "properties"); ok && rawjson.HasMembers(members) && depth > 1 && !composed(a.schema) {
+		if members, ok := rawjson.Get(inside, "properties"); ok && rawjson.HasMembers(members) && depth > 1 && listed(a.schema) {
 			all = a.walk(inside, way, depth-1, do) && all
 		} else {
 			do(a)
@@ -75,28 +76,62 @@ func (a argument) walk(schema json.RawMessage, at string, depth int, do func(arg
 	return all
 }
 
-// composed reports whether a schema may have members that walk does not see, since they stand elsewhere.
-func composed(schema json.RawMessage) bool {
-	if kind := rawjson.Kind(schema); kind != '{' {
-		return kind != 't'
+// plainKeywords are the keywords of a schema that give no value members which another keyword does not.
+var plainKeywords = []string{"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "nullable", "format",
+	"$comment", "contentEncoding", "contentMediaType", "markdownDescription", "enumNames", "enumDescriptions", "pattern", "minLength", "maxLength",
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "required", "minProperties",
+	"maxProperties"}
+
+// flat reports whether all values of a schema are scalars, or lists of them. Any keyword that is not known to add
+// nothing else may add members.
+func flat(schema json.RawMessage) bool {
+	bounded, lists, items := false, false, false
+	for name, value := range rawjson.Members(schema) {
+		ok := true
+		switch name {
+		case "type":
+			bounded, lists = true, bytes.Contains(value, []byte("array"))
+			ok = !bytes.Contains(value, []byte("object")) && !bytes.ContainsRune(value, '\\')
+		case "enum", "const":
+			bounded, ok = true, !bytes.ContainsRune(value, '{')
+		case "items":
+			items, ok = true, flat(value)
+		case "anyOf", "oneOf":
+			bounded = true
+			for one := range rawjson.Elements(value) {
+				ok = ok && flat(one)
+			}
+		default:
+			ok = isPlain(name)
+		}
+		if !ok {
+			return false
+		}
 	}
+	return bounded && lists == items
+}
+
+func isPlain(keyword string) bool {
+	return slices.Contains(plainKeywords, keyword) || strings.HasPrefix(keyword, "x-")
+}
+
+// listed reports whether a schema of an object, or of a list of objects, says nothing more of its members than their
+// properties do.
+func listed(schema json.RawMessage) bool {
 	for name, value := range rawjson.Members(schema) {
 		switch name {
-		case "$ref", "$dynamicRef", "allOf", "if", "then", "else", "dependentSchemas", "patternProperties", "prefixItems", "contains", "unevaluatedProperties":
-			return true
+		case "type", "properties", "additionalProperties":
 		case "items":
-			if composed(value) {
-				return true
+			if !listed(value) {
+				return false
 			}
-		case "anyOf", "oneOf":
-			for one := range rawjson.Elements(value) {
-				if _, object := rawjson.Get(one, "properties"); object || composed(one) {
-					return true
-				}
+		default:
+			if !isPlain(name) {
+				return false
 			}
 		}
 	}
-	return false
+	return true
 }
 
 // A part is one of two.
@@ -119,13 +154,13 @@ type argument struct {
 // part guesses the part of an argument, and says why. The first sign that there is of it counts; sure is false if there
 // is none.
 func (a *argument) part() (is part, reason string, sure bool) {
-	if composed(a.schema) {
-		return destination, "its schema refers to others, whose members are not looked at", false
-	}
 	for _, sign := range []func() (part, string){a.format, a.place, a.identifier, a.power, a.choice, a.text, a.measure, a.described} {
 		if is, reason := sign(); reason != "" {
-			if a.chooses && is == content {
+			switch {
+			case is == content && a.chooses:
 				return destination, "it may choose the thing that the tool destroys or runs", false
+			case is == content && !flat(a.schema):
+				return destination, "its schema lets it have members that are not looked at", false
 			}
 			return is, reason, true
 		}

@@ -13,7 +13,7 @@ import (
 func mySQL(text string) bool {
 	// A backslash is a character or not, by the mode NO_BACKSLASH_ESCAPES; two hyphens begin a comment only before a
 	// blank.
-	if strings.Contains(text, `\`) || !mySafeHyphens(text) {
+	if strings.Contains(text, `\`) || !mySafeHyphens(text) || !mySafeQuotes(text) {
 		return false
 	}
 	tokens, ok := liteTokens(text)
@@ -54,6 +54,20 @@ func mySafeHyphens(text string) bool {
 	}
 }
 
+// mySafeQuotes reports whether each backtick is one in every character set of a client. In gbk, big5 and sjis it may be
+// the second half of a character whose first half ends one of ours.
+func mySafeQuotes(text string) bool {
+	for i := range len(text) - 1 {
+		if text[i] >= 0x80 && text[i+1] == '`' {
+			return false
+		}
+	}
+	return true
+}
+
+// mySequences are the columns of every sequence in MariaDB's mode ORACLE. The first one advances it.
+var mySequences = setOf(`nextval currval`)
+
 // A myWalk is a walk over a tree that looks for anything that is not on the list.
 type myWalk struct{ acts bool }
 
@@ -74,6 +88,8 @@ func (w *myWalk) reads(n ast.Node) bool {
 		return myShows[n.Tp]
 	case *ast.VariableExpr:
 		return n.Value == nil
+	case *ast.ColumnName:
+		return !mySequences()[n.Name.L]
 	case *ast.FuncCallExpr:
 		return n.Schema.L == "" && myFunctions()[n.FnName.L]
 	case *ast.AggregateFuncExpr:
@@ -84,7 +100,7 @@ func (w *myWalk) reads(n ast.Node) bool {
 		*ast.WildCardField, *ast.SelectField, *ast.FieldList, *ast.TableRefsClause, *ast.ByItem, *ast.GroupByClause, *ast.HavingClause,
 		*ast.OrderByClause, *ast.CommonTableExpression, *ast.WithClause, *ast.Limit, *ast.WindowSpec, *ast.PartitionByClause, *ast.FrameClause,
 		*ast.FrameBound, *ast.BetweenExpr, *ast.BinaryOperationExpr, *ast.WhenClause, *ast.CaseExpr, *ast.SubqueryExpr, *ast.CompareSubqueryExpr,
-		*ast.TableNameExpr, *ast.ColumnName, *ast.ColumnNameExpr, *ast.DefaultExpr, *ast.ExistsSubqueryExpr, *ast.PatternInExpr, *ast.IsNullExpr,
+		*ast.TableNameExpr, *ast.ColumnNameExpr, *ast.DefaultExpr, *ast.ExistsSubqueryExpr, *ast.PatternInExpr, *ast.IsNullExpr,
 		*ast.IsTruthExpr, *ast.PatternLikeOrIlikeExpr, *ast.ParenthesesExpr, *ast.PositionExpr, *ast.PatternRegexpExpr, *ast.RowExpr,
 		*ast.UnaryOperationExpr, *ast.MatchAgainst, *ast.SetCollationExpr, *ast.FuncCastExpr, *ast.TrimDirectionExpr, *ast.TimeUnitExpr,
 		*ast.GetFormatSelectorExpr, ast.ParamMarkerExpr, ast.ValueExpr:

@@ -25,6 +25,6 @@ var (
 
 	// liteReaching are tables of SQLite's own shell and of known extensions that reach files, hosts or pages when they
 	// are queried, with their arguments in WHERE. They need no bracket.
-	liteReaching = setOf(`fsdir fsdir_depth zipfile sqlite_dbpage sqlite_dbdata sqlite_dbptr completion csv vsv lines lines_read fileio readfile writefile edit
+	liteReaching = setOf(`fsdir fsdir_depth zipfile sqlite_dbpage sqlite_dbdata sqlite_dbptr completion csv vsv lines lines_read fileio fileio_ls fileio_scan lsdir lsdir_recursive readfile writefile edit
 		http_get http_post http_do http_get_body http_post_body http_do_body http_get_headers load_extension shell shell_exec system exec`)
 )

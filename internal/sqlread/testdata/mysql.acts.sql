@@ -91,3 +91,8 @@ select 1 union select load_file('x')
 show tables where load_file('x')
 select * from users as of timestamp now()
 select tidb_decode_key('x')
+SELECT s.nextval
+SELECT `s`.`NEXTVAL` FROM dual
+SELECT s.currval
+SELECT `縗`, ` INTO OUTFILE '/tmp/x' -- `
+SELECT `縗`,(SELECT 1) AS ` , sleep(9), ` , `縗` 

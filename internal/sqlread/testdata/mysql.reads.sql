@@ -63,3 +63,4 @@ select position('a' in name), format(total, 2) from users
 select * from users force index (i) where id = 1
 select * from users where (id, name) in ((1, 'a'))
 select stddev(total), variance(total), bit_or(id) from orders
+SELECT `größe`, name AS `Straße der Läden` FROM `aufträge`

@@ -68,3 +68,5 @@ select * from users limit writefile('/tmp/x', 'y')
 select case writefile('/tmp/x', 'y') when 1 then 2 end
 select cast(writefile('/tmp/x', 'y') as text)
 select json_extract(readfile('/etc/hostname'), '$')
+SELECT * FROM fileio_scan WHERE path='/etc/passwd'
+SELECT * FROM lsdir WHERE path='/'
