@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -45,20 +46,20 @@ const (
 )
 
 // completed returns the arguments of a call with the members that its folder gives it.
-func (e *Event) completed(known Ground) (json.RawMessage, error) {
+func (e *Event) completed(ctx context.Context, known Ground) (json.RawMessage, error) {
 	args, err := e.arguments()
 	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
 		return args, err
 	}
 	if e.Tool == e.Host.shell.tool {
-		return e.understood(known, args)
+		return e.understood(ctx, known, args)
 	}
 	if s, searches := e.Host.searches[e.Tool]; searches {
 		folders := e.folders(s)
 		if e.reachesHosts(cmdline.Deed{Within: folders}) {
 			folders = []string{everything}
 		}
-		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, folders))})
+		args, err = withMembers(args, map[string]any{memberShows: withContents(e.finder(ctx, known).located(folders))})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
@@ -68,7 +69,7 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
 // own work.
-func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage, error) {
+func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessage) (json.RawMessage, error) {
 	e = e.inFolder(args)
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
@@ -76,9 +77,10 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
 		return withMembers(args, anything)
 	}
-	deed.Within, deed.Shows, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Shows), e.located(known, deed.Writes)
+	find := e.finder(ctx, known)
+	deed.Within, deed.Shows, deed.Writes = find.located(deed.Within), find.located(deed.Shows), find.located(deed.Writes)
 	if !e.isAnywhere() {
-		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
+		deed.Writes = append(deed.Writes, find.located(e.into(deed))...)
 	}
 	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
 		deed.Does = cmdline.Building
@@ -179,45 +181,6 @@ func speaksOfSecrets(p string) bool {
 	}
 	return !expression.PathNoSecrets(p)
 }
-
-// maxMatches is how many files a pattern may stand for that are looked at one by one.
-const maxMatches = 64
-
-// located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
-// a relative path may lead to any file.
-func (e *Event) located(known Ground, paths []string) []string {
-	all := []string{}
-	for _, p := range paths {
-		if !strings.HasPrefix(p, "/") {
-			p = e.Folder + "/" + p
-			if e.isAnywhere() {
-				p = "/"
-			}
-		}
-		if isPattern(p) {
-			some, err := filepath.Glob(p)
-			if err != nil || len(some) > maxMatches || strings.ContainsAny(p, `[\`) || slices.ContainsFunc(some, isPattern) {
-				some = []string{"/"} // quoted signs, and names like patterns
-			}
-			if len(some) > 0 {
-				all = append(all, e.located(known, some)...)
-				continue
-			}
-		}
-		names := known.Locate(Server, p).Names
-		if len(names) == 0 {
-			names = []string{"/"}
-		}
-		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
-			names = append(names, path.Clean(p)) // a link may tell more by its name
-		}
-		all = append(all, names...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
 
 // searched adds to a search of a folder that its result names each file, if it is to show lines.
 func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {

@@ -1,0 +1,130 @@
+package hook
+
+import (
+	"context"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	maxLooked  = 4096 // names that are looked at for the patterns of a call
+	maxMatches = 64   // files that a pattern may stand for that are looked at one by one
+)
+
+// A finder looks for the files that the paths of one call lead to.
+type finder struct {
+	*Event
+	ctx   context.Context
+	known Ground
+	left  int // names that it may still look at
+}
+
+func (e *Event) finder(ctx context.Context, known Ground) *finder {
+	return &finder{Event: e, ctx: ctx, known: known, left: maxLooked}
+}
+
+// located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
+// a relative path may lead to any file.
+func (f *finder) located(paths []string) []string {
+	all := []string{}
+	for _, p := range paths {
+		if !strings.HasPrefix(p, "/") {
+			p = f.Folder + "/" + p
+			if f.isAnywhere() {
+				p = "/"
+			}
+		}
+		if isPattern(p) {
+			some, ok := f.matches(p)
+			if !ok || len(some) > maxMatches || slices.ContainsFunc(some, isPattern) {
+				some = []string{"/"} // quoted signs, and names like patterns
+			}
+			if len(some) > 0 {
+				all = append(all, f.located(some)...)
+				continue
+			}
+		}
+		names := f.known.Locate(Server, p).Names
+		if len(names) == 0 {
+			names = []string{"/"}
+		}
+		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
+			names = append(names, path.Clean(p)) // a link may tell more by its name
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
+
+// matches returns the files that a pattern with a rooted path stands for. It is not ok where it has signs of a shell beside * and ?, and where it would have to look
+// at too many names, or at those of devices and processes, which links may lead to.
+func (f *finder) matches(pattern string) (paths []string, ok bool) {
+	if strings.ContainsAny(pattern, `[\`) {
+		return nil, false
+	}
+	paths = []string{""}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range paths {
+			names := []string{part}
+			if isPattern(part) {
+				if names, ok = f.namesIn(dir + "/"); !ok {
+					return nil, false
+				}
+			}
+			for _, name := range names {
+				if fits, _ := path.Match(part, name); fits {
+					next = append(next, dir+"/"+name)
+				}
+			}
+		}
+		if !isPattern(part) {
+			if !f.spend(len(next)) {
+				return nil, false
+			}
+			next = slices.DeleteFunc(next, isMissing)
+		}
+		paths = next
+	}
+	return paths, true
+}
+
+// namesIn returns the names in a folder; none if it is none.
+func (f *finder) namesIn(dir string) (names []string, ok bool) {
+	at := f.known.Locate(Server, dir).Names
+	if len(at) == 0 || slices.ContainsFunc(at, isMachine) {
+		return nil, false
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, true // a pipe would never open
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, os.IsPermission(err)
+	}
+	defer folder.Close()
+	names, _ = folder.Readdirnames(f.left + 1)
+	return names, f.spend(len(names))
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil
+}
+
+func (f *finder) spend(names int) bool {
+	f.left -= names
+	return f.left >= 0 && f.ctx.Err() == nil
+}
+
+// isMachine reports whether a path is among devices, processes or other hosts.
+func isMachine(p string) bool {
+	return slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/net", "/afs"}, func(folder string) bool {
+		return p == folder || strings.HasPrefix(p, folder+"/")
+	})
+}
