@@ -20,6 +20,7 @@ type Deed struct {
 	Writes []string // files that it writes
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
+	Goes   []string // folders to which it changes, which shells find by the text of ".." and programs by the links before it
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
 }
@@ -195,13 +196,14 @@ func (c command) counts(all []string, patterns map[string]bool) bool {
 	return (c.needle || c.script) && isOne(operands[0]) || c.writes == last && isOne(operands[len(operands)-1])
 }
 
-// change goes to another folder.
+// change goes to another folder, by a path that is one for every shell: zsh takes +1, and ~1 in quotes, for folders
+// where it was before.
 func (w *walk) change(to string) bool {
-	if w.stays > 0 || to == "" || to[0] == '-' {
+	if w.stays > 0 || to == "" || strings.ContainsAny(to[:1], "-+~=") || starred(to) {
 		return false
 	}
 	w.at, w.moved = w.below(to), true
-	w.deed.Within = append(w.deed.Within, w.at)
+	w.deed.Within, w.deed.Goes = append(w.deed.Within, w.at), append(w.deed.Goes, w.at)
 	return true
 }
 

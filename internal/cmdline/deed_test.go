@@ -17,7 +17,7 @@ func TestUnderstand(t *testing.T) {
 		"ls":                            {Does: "read", Within: []string{"."}},
 		"ls -la src | head -5":          {Does: "read", Within: []string{".", "src", "."}},
 		"cat a.txt 2>/dev/null":         {Does: "read", Within: []string{".", "a.txt"}, Shows: []string{"a.txt"}},
-		"cd src && cat a.txt":           {Does: "read", Within: []string{"src", "src", "src/a.txt"}, Shows: []string{"src/a.txt"}},
+		"cd src && cat a.txt":           {Goes: []string{"src"}, Does: "read", Within: []string{"src", "src", "src/a.txt"}, Shows: []string{"src/a.txt"}},
 		"sort < .env":                   {Does: "read", Within: []string{".env", "."}, Shows: []string{".env"}},
 		"git status":                    {Does: "read", Within: []string{"."}},
 		"git log --oneline -5":          {Does: "read", Within: []string{"."}},
@@ -58,7 +58,8 @@ func TestUnderstand(t *testing.T) {
 		"timeout 60 go vet ./a 2>&1":        {Does: "build", Within: []string{".", "./a"}},
 		"npm run build":                     {Does: "build", Within: []string{"."}},
 		"make -j4 test lint":                {Does: "build", Within: []string{"."}},
-		"cd a && python3 -m pytest -q ../t": {Does: "build", Within: []string{"a", "a", "a/../t"}},
+		"cd a && cd .. && ls":               {Does: "read", Goes: []string{"a", "a/.."}, Within: []string{"a", "a/..", "a/.."}},
+		"cd a && python3 -m pytest -q ../t": {Goes: []string{"a"}, Does: "build", Within: []string{"a", "a", "a/../t"}},
 		"uv run cat a.txt":                  {Does: "build", Within: []string{".", "a.txt"}, Shows: []string{"a.txt"}},
 		"ls\npwd":                           {Does: "read", Within: []string{".", "."}},
 	} {
@@ -303,6 +304,11 @@ ls |& sh
 cd
 cd -
 cd -P x
+cd +0 && ls
+cd +0x
+cd '~1' && ls
+cd '=x'
+cd a* && ls
 cd a; ls
 cd a || ls
 ls | cd a

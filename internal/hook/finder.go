@@ -30,11 +30,8 @@ func (e *Event) finder(ctx context.Context, known Ground) *finder {
 func (f *finder) located(paths []string) []string {
 	all := []string{}
 	for _, p := range paths {
-		if !strings.HasPrefix(p, "/") {
-			p = f.Folder + "/" + p
-			if f.isAnywhere() {
-				p = "/"
-			}
+		if p = f.rooted(p); p == "" {
+			p = "/"
 		}
 		if isPattern(p) {
 			some, ok := f.matches(p)
@@ -57,6 +54,23 @@ func (f *finder) located(paths []string) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// rooted returns a path from the root; "" where that may be any.
+func (f *finder) rooted(p string) string {
+	switch {
+	case strings.HasPrefix(p, "/"):
+		return p
+	case f.isAnywhere():
+		return ""
+	}
+	return f.Folder + "/" + p
+}
+
+// mayDiffer reports whether a path leads elsewhere by the text of its ".." than by its links.
+func (f *finder) mayDiffer(p string) bool {
+	p = f.rooted(p)
+	return p != "" && len(f.known.Locate(Server, p).Names) > 1
 }
 
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }

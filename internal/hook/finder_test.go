@@ -40,7 +40,9 @@ func TestPatterns(t *testing.T) {
 	if err := os.Symlink("/proc", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	find := func(ctx context.Context) *finder { return (&Event{Host: &Host{}, Folder: dir}).finder(ctx, plainGround{}) }
+	find := func(ctx context.Context) *finder {
+		return (&Event{Host: &Host{}, Folder: dir}).finder(ctx, plainGround{})
+	}
 	for _, p := range []string{"/a/*", "/*/x.go", "/?/*.go", "/none*", "/none/*", "/a/x.go/*", "/*/none", "/./a/*", "/deep/*/z*", "/many/1?"} {
 		want, err := filepath.Glob(dir + p)
 		got, ok := find(t.Context()).matches(dir + p)

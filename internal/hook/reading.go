@@ -78,6 +78,9 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 		return withMembers(args, anything)
 	}
 	find := e.finder(ctx, known)
+	if slices.ContainsFunc(deed.Goes, find.mayDiffer) {
+		return withMembers(args, anything)
+	}
 	deed.Within, deed.Shows, deed.Writes = find.located(deed.Within), find.located(deed.Shows), find.located(deed.Writes)
 	if !e.isAnywhere() {
 		deed.Writes = append(deed.Writes, find.located(e.into(deed))...)

@@ -166,6 +166,9 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "ls vendor", true, false}, {"claude-code", "cd out && ls", true, false},
 		{"claude-code", "cd clone && git log -5", true, false},
 		{"claude-code", "ls out/../..", true, false}, {"claude-code", "sort < out/page.txt", true, false},
+		// Shells find .. by its text, and programs by links.
+		{"claude-code", "cd out/.. && cat a.go", true, true}, {"claude-code", "cd p.js && cd .. && git status", false, false},
+		{"claude-code", "cd out && cd .. && ls", true, true}, {"claude-code", "cd ../x && ls", true, false},
 		{"claude-code", "cat .env", false, true}, {"claude-code", "cat a.go .env | head -1", false, true},
 		{"claude-code", "grep x named.txt", false, true},
 		{"claude-code", "grep -r x .", false, true}, {"claude-code", "git diff | head", false, true},
