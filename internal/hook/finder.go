@@ -2,10 +2,13 @@ package hook
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -109,21 +112,36 @@ func (f *finder) matches(pattern string) (paths []string, ok bool) {
 }
 
 // namesIn returns the names in a folder; none if it is none.
-func (f *finder) namesIn(dir string) (names []string, ok bool) {
+func (f *finder) namesIn(dir string) ([]string, bool) {
 	at := f.known.Locate(Server, dir).Names
 	if len(at) == 0 || slices.ContainsFunc(at, isMachine) {
 		return nil, false
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, true // a pipe would never open
+	names, err := namesIn(dir, f.left+1)
+	return names, f.spend(len(names)) && (err == nil || isNoFolder(err))
+}
+
+// namesIn returns the names in a folder, up to a number.
+func namesIn(dir string, most int) ([]string, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, syscall.ENOTDIR // a pipe would never open
 	}
 	folder, err := os.Open(dir)
 	if err != nil {
-		return nil, os.IsPermission(err)
+		return nil, err
 	}
 	defer folder.Close()
-	names, _ = folder.Readdirnames(f.left + 1)
-	return names, f.spend(len(names))
+	names, err := folder.Readdirnames(most)
+	if err == io.EOF {
+		err = nil
+	}
+	return names, err
+}
+
+func isNoFolder(err error) bool {
+	return os.IsNotExist(err) || os.IsPermission(err) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func isMissing(path string) bool {

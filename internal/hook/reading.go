@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/label"
 )
 
 // Ground knows the files of this machine.
@@ -206,68 +204,4 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 		return args, nil
 	}
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
-}
-
-var (
-	fileLine   = pattern.New(`^(.+?)[:-][0-9]+[:-]`)
-	otherName  = pattern.New(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere
-	fileHeader = pattern.New(`^diff --git a/(.+) b/(.+)$`)
-	ofLog      = pattern.New(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
-)
-
-// mayTell returns the label of a result of which its call was decided on as one that names each file: that of
-// credentials if it names one that may hold some, or if it cannot be read.
-func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
-	raw, named := rawjson.Get(args, memberNames)
-	if !named {
-		return l
-	}
-	name, _ := rawjson.String(raw)
-	form := cmdline.Form(name)
-	var told struct {
-		Content, Stdout *string
-		Stderr          string
-
-		// Where the rest of the output is.
-		BackgroundTaskID, RawOutputPath, PersistedOutputPath string
-	}
-	if json.Unmarshal(e.Response, &told) == nil && told.Stderr+told.BackgroundTaskID+told.RawOutputPath+told.PersistedOutputPath == "" {
-		text := told.Stdout
-		if e.Tool == e.Host.search {
-			text = told.Content
-		}
-		if text != nil && harmless(*text, form) {
-			return l
-		}
-	}
-	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
-}
-
-// harmless reports whether an output of a form names files that hold no credentials, and no others.
-func harmless(text string, form cmdline.Form) bool {
-	switch form {
-	case cmdline.Lines:
-		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine(), line) })
-	case cmdline.Patch:
-		before, _, found := strings.Cut("\n"+text, "\ndiff --git ")
-		return text == "" || found && everyLine(before, ofLog().MatchString) && everyLine(text, func(line string) bool {
-			return !strings.HasPrefix(line, "diff ") || names(fileHeader(), line)
-		})
-	}
-	return false
-}
-
-func everyLine(text string, ok func(string) bool) bool {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" && !ok(line) {
-			return false
-		}
-	}
-	return true
-}
-
-// names reports whether a line names files, and none of them may hold credentials.
-func names(form *regexp.Regexp, line string) bool {
-	m := form.FindStringSubmatch(line)
-	return m != nil && !slices.ContainsFunc(m[1:], func(name string) bool { return !expression.PathNoSecrets(name) })
 }

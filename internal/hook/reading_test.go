@@ -239,6 +239,9 @@ func TestNamesInResults(t *testing.T) {
 	out := func(text string) input { return input{"stdout": text, "stderr": ""} }
 	m := mixed(t, "claude-code")
 	content := input{"pattern": "x", "output_mode": "content"}
+	for _, name := range []string{"src/b.go", "site.html-2024-06-01/.env", "p.js/b.md-1-x/.env", "two/a.go:1:x\nb.md:1:/.env"} {
+		m.file(name, "KEY=x")
+	}
 	for _, c := range []struct {
 		name, tool  string
 		input       input
@@ -270,6 +273,12 @@ func TestNamesInResults(t *testing.T) {
 		{"lines in the background", "Bash", input{"command": "rg -n x", "run_in_background": true}, out(""), true},
 		{"lines that go on elsewhere", "Bash", input{"command": "rg -n x"}, input{"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, true},
 		{"a folder like a line", "Grep", input{"pattern": "x", "output_mode": "content", "path": "a.go:1:/.."}, lines("a.go:1:/../.env:1:KEY=x"), true},
+		{"a folder with an end in its name", "Grep", content, lines("site.html-2024-06-01/.env:1:KEY=x"), true},
+		{"one beside it", "Grep", content, lines("site.html:06:x - 2024-06-01 12:30:45"), false},
+		{"one in a folder", "Bash", input{"command": "cd p.js && rg -n x"}, out("b.md-1-x/.env:1:KEY=x\n"), true},
+		{"a folder that is not there", "Grep", content, lines("gone/b.md-1-x/.env:1:KEY=x"), true},
+		{"a folder of two lines", "Grep", content, lines("two/a.go:1:x\nb.md:1:/.env:1:KEY=x"), true},
+		{"bytes that are not known", "Grep", content, lines("\uFFFDx.md:1:KEY=x"), true},
 		{"a text before patches", "Bash", input{"command": "git show HEAD"}, out("KEY=x\ncommit 1\n\n    m\n\n" + diff), true},
 		{"a failure", "Bash", input{"command": "git diff"}, nil, true},
 	} {
