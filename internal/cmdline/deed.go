@@ -21,6 +21,7 @@ type Deed struct {
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
 	Goes   []string // folders to which it changes, which shells find by the text of ".." and programs by the links before it
+	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
 }
@@ -53,6 +54,9 @@ type walk struct {
 	calls int    // simple commands so far
 	moved bool   // the folder has changed, for the commands behind && alone
 	stays int    // no command may change the folder while this is above zero
+
+	index     Index // recorded so far
+	committed bool  // since then
 }
 
 // list takes commands one after another. Behind the end of a command that may have failed the folder is not known,
@@ -179,6 +183,9 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.least > 0 && !c.needle && c.does == "" {
 		c.least-- // in place of a file it reads its input
 	}
+	if piped && c.records {
+		return false // it runs beside the others of its pipe
+	}
 	return !c.counts(rest, patterns) && w.apply(c, rest)
 }
 
@@ -252,6 +259,9 @@ func (w *walk) apply(c command, all []string) bool {
 		return false
 	}
 	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
+	if c.hooks {
+		w.ofGit(r)
+	}
 	if c.does != "" {
 		w.atLeast(c.does)
 	}

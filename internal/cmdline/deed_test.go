@@ -71,6 +71,44 @@ func TestUnderstand(t *testing.T) {
 	}
 }
 
+// TestIndex holds which lines have git use what they record themselves.
+func TestIndex(t *testing.T) {
+	type index = cmdline.Index
+	for line, want := range map[string]index{
+		"git add .": {}, "git commit -am x": {}, "git status && git diff": {}, "git status && git add a.go": {}, "git log -1 && git commit -m x": {},
+		"git add . && git commit -m x":                            {Paths: []string{"."}},
+		"cd a && git add b.go && git commit --amend --no-edit":    {Paths: []string{"a/b.go"}},
+		"git add -A && git commit -q -m x && git log --oneline":   {Paths: []string{"."}, Whole: true},
+		"git add . && git status":                                 {Paths: []string{"."}, Entered: true},
+		"git add . | git diff":                                    {Paths: []string{"."}, Entered: true},
+		"git add .\ngit log -p":                                   {Paths: []string{"."}, Entered: true},
+		"git add a && git add b":                                  {Paths: []string{"a"}, Entered: true},
+		"git add a && git add b && git commit -m x && git status": {Paths: []string{"a", "b"}, Entered: true},
+		"git add a && git commit -am x":                           {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -m x -a":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -qa -m x":                        {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit":                                 {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit --amend":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -v -m x":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -m x && git commit -m y":         {Paths: []string{"a"}, Entered: true},
+		"git add :/ && git status":                                {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add 'a*' && git status":                              {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add -u && git describe":                              {Paths: []string{"."}, Whole: true, Entered: true},
+		"git commit -am x && git ls-files -m":                     {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add a && git show":                                   {Paths: []string{"a"}, Entered: true},
+	} {
+		d, ok := cmdline.Understand(line)
+		if diff := cmp.Diff(want, d.Index, cmpopts.EquateEmpty()); !ok || diff != "" || d.Does != cmdline.Writing && d.Does != cmdline.Reading {
+			t.Errorf("%q: %v %s %s", line, ok, d.Does, diff)
+		}
+	}
+	for _, line := range []string{"mv a b && git add b", "git restore a && git status", "rm -r a; git status", "cp -r a b && git add b && git commit -m x"} {
+		if d, ok := cmdline.Understand(line); !ok || d.Does != cmdline.Building {
+			t.Errorf("%q: %v %s", line, ok, d.Does)
+		}
+	}
+}
+
 // strange are lines that do more than the harmless command that they look like, or may do in some shell.
 const strange = `
 git -c core.pager=sh status
@@ -303,6 +341,8 @@ ls 1<&2
 ls |& sh
 cd
 cd -
+git status | git add .
+
 cd -P x
 cd +0 && ls
 cd +0x

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/weir-mcp/weir/internal/cmdline"
+	"github.com/weir-mcp/weir/internal/expression"
 )
 
 const (
@@ -74,6 +77,17 @@ func (f *finder) rooted(p string) string {
 func (f *finder) mayDiffer(p string) bool {
 	p = f.rooted(p)
 	return p != "" && len(f.known.Locate(Server, p).Names) > 1
+}
+
+// runs reports whether git may run a program of the folders of a deed, as they are and as the deed leaves them. A file
+// that programs obey, written in the same line, may change all that git is judged by.
+func (f *finder) runs(deed cmdline.Deed) bool {
+	return slices.ContainsFunc(deed.Within, func(p string) bool { return f.known.Starts(Server, p) != "" }) ||
+		slices.ContainsFunc(deed.Writes, func(p string) bool { return !expression.PathPlain(p) }) ||
+		slices.ContainsFunc(f.located(deed.Index.Paths), func(p string) bool {
+			program, sure := f.known.Enters(Server, p, deed.Index.Whole)
+			return program != "" || !sure && deed.Index.Entered
+		})
 }
 
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }

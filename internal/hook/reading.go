@@ -29,6 +29,10 @@ type Ground interface {
 	// Starts returns a program that git may start by the repository that a file is in, beside a plain clone; "" if
 	// there is none.
 	Starts(server, path string) string
+
+	// Enters returns a program that git may start if what is at a path is in its index, and with whole all of the work
+	// trees around it. It is sure that there are no others unless there are too many names to look at.
+	Enters(server, path string, whole bool) (program string, sure bool)
 }
 
 // The members that a call of a shell or a search gets beside its arguments, for the overlay and for rules: the deed
@@ -83,7 +87,7 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 	if !e.isAnywhere() {
 		deed.Writes = append(deed.Writes, find.located(e.into(deed))...)
 	}
-	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
+	if deed.Hooks && find.runs(deed) {
 		deed.Does = cmdline.Building
 	}
 	if deed.Does != cmdline.Reading && slices.ContainsFunc(slices.Concat(deed.Within, deed.Writes), func(p string) bool {
