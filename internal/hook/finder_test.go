@@ -9,10 +9,21 @@ import (
 	"testing"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/cmdline"
 )
 
 // A plainGround follows links as the system does.
 type plainGround struct{ Ground }
+
+func (plainGround) Starts(_, _ string) string { return "" }
+
+// Enters knows of nothing in small folders, and of a program in one.
+func (plainGround) Enters(_, path string, whole bool) (program string, sure bool) {
+	if filepath.Base(path) == "evil" {
+		return "its hooks", true
+	}
+	return "", filepath.Base(path) != "large" && !whole
+}
 
 func (plainGround) Locate(_, path string) guard.Place {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -71,6 +82,21 @@ func TestPatterns(t *testing.T) {
 	for _, p := range []string{"/proc/*/environ", "/sys/*", "/dev/*", "/*/*/root/*/*/root/*/*"} {
 		if got := find(t.Context()).located([]string{p}); !slices.Equal(got, []string{"/"}) {
 			t.Errorf("%s: %q", p, got)
+		}
+	}
+}
+
+// TestRuns holds when git may run a program by what a line itself records and writes.
+func TestRuns(t *testing.T) {
+	for line, want := range map[string]bool{
+		"git add small && git status": false, "git add small && git commit -m x": false, "git add evil && git commit -m x": true,
+		"git add large && git commit -m x": false, "git add large && git status": true, "git add -A && git diff": true, "git commit -am x && git log": false,
+		"echo x > notes.md && git add notes.md && git status": false, "echo x > .gitattributes && git add .": true, "touch HEAD && git status": true,
+	} {
+		e := &Event{Host: &Host{}, Folder: "/home/ann/work"}
+		deed, ok := cmdline.Understand(line)
+		if got := e.finder(t.Context(), plainGround{}).runs(deed); !ok || got != want {
+			t.Errorf("%q: %v %v", line, ok, got)
 		}
 	}
 }
