@@ -21,6 +21,7 @@ type Deed struct {
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
 	Goes   []string // folders to which it changes, which shells find by the text of ".." and programs by the links before it
+	Moves  Moves    // files that it moves before it looks at others
 	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
@@ -55,6 +56,7 @@ type walk struct {
 	moved bool   // the folder has changed, for the commands behind && alone
 	stays int    // no command may change the folder while this is above zero
 
+	moves     Moves // so far, without those after
 	index     Index // recorded so far
 	committed bool  // since then
 }
@@ -114,6 +116,7 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 			return false
 		case r.Op == syntax.RdrIn && r.N == nil:
 			w.split = true
+			w.after(w.below(to))
 			w.deed.Within, w.deed.Shows = append(w.deed.Within, w.below(to)), append(w.deed.Shows, w.below(to))
 		case !slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll}, r.Op):
 			return false
@@ -122,6 +125,7 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		default:
 			w.split = true
 			w.atLeast(Writing)
+			w.after(w.below(to))
 			w.deed.Writes = append(w.deed.Writes, w.below(to))
 		}
 	}
@@ -211,6 +215,7 @@ func (w *walk) change(to string) bool {
 	}
 	w.at, w.moved = w.below(to), true
 	w.deed.Within, w.deed.Goes = append(w.deed.Within, w.at), append(w.deed.Goes, w.at)
+	w.after(w.at)
 	return true
 }
 
@@ -290,6 +295,9 @@ func (w *walk) note(r read) {
 		files[i] = w.below(strings.TrimSuffix(p, "..."))
 	}
 	w.deed.Within = append(w.deed.Within, files...)
+	if r.command.does != Building {
+		w.after(files...)
+	}
 	if r.command.history {
 		files = nil // its folder stands for them
 	}
@@ -309,6 +317,9 @@ func (w *walk) note(r read) {
 		}
 		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) || slices.ContainsFunc(files, starred) {
 			w.atLeast(Changing) // whole folders, or patterns: files of any name
+		}
+		if r.command.does == Changing || slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) {
+			w.moves.From, w.moves.To = append(w.moves.From, files[:n-1]...), append(w.moves.To, files[n-1])
 		}
 	}
 }

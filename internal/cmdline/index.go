@@ -54,3 +54,17 @@ func (r read) recordsAll() bool {
 		return o == "--all" || !strings.HasPrefix(o, "--") && strings.Contains(o, "a")
 	})) || slices.ContainsFunc(r.operands, func(o string) bool { return o == "" || o[0] == ':' || strings.ContainsAny(o, `*?[\`) }))
 }
+
+// Moves are files that a part of a line moves, or copies as they are. Links among them lead elsewhere than the paths
+// behind that part did before it.
+type Moves struct {
+	From, To []string
+	After    []string // paths of parts behind, apart from those of builds
+}
+
+// after notes paths that a part looks at behind others that have moved files.
+func (w *walk) after(paths ...string) {
+	if len(w.moves.To) > 0 && len(paths) > 0 {
+		w.deed.Moves = Moves{slices.Clone(w.moves.From), slices.Clone(w.moves.To), append(w.deed.Moves.After, paths...)}
+	}
+}

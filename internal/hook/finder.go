@@ -90,6 +90,36 @@ func (f *finder) runs(deed cmdline.Deed) bool {
 		})
 }
 
+// passesLinks reports whether a path may lead through a link that has been moved: it is where files with links among
+// them come to, or below, or is not known without them.
+func (f *finder) passesLinks(m cmdline.Moves) bool {
+	if len(m.After) == 0 || !slices.ContainsFunc(m.From, f.holdsLinks) {
+		return false
+	}
+	to := f.located(m.To)
+	return slices.ContainsFunc(m.After, func(p string) bool {
+		return isPattern(p) || strings.Contains(p, "..") || slices.ContainsFunc(f.located([]string{p}), func(p string) bool {
+			return slices.ContainsFunc(to, func(t string) bool { return p == t || strings.HasPrefix(p, strings.TrimSuffix(t, "/")+"/") })
+		})
+	})
+}
+
+// holdsLinks reports whether a path is a link or a folder with links in it, as far as is known.
+func (f *finder) holdsLinks(p string) bool {
+	p = f.rooted(p)
+	info, err := os.Lstat(p)
+	switch {
+	case p == "" || isPattern(p):
+		return true
+	case err != nil:
+		return !os.IsNotExist(err)
+	case !info.IsDir():
+		return !info.Mode().IsRegular()
+	}
+	names, err := namesIn(p, f.left+1)
+	return err != nil || !f.spend(len(names)) || slices.ContainsFunc(names, func(name string) bool { return f.holdsLinks(p + "/" + name) })
+}
+
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
 
 // matches returns the files that a pattern with a rooted path stands for. It is not ok where it has signs of a shell beside * and ?, and where it would have to look

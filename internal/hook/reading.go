@@ -80,7 +80,7 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 		return withMembers(args, anything)
 	}
 	find := e.finder(ctx, known)
-	if slices.ContainsFunc(deed.Goes, find.mayDiffer) {
+	if slices.ContainsFunc(deed.Goes, find.mayDiffer) || find.passesLinks(deed.Moves) {
 		return withMembers(args, anything)
 	}
 	deed.Within, deed.Shows, deed.Writes = find.located(deed.Within), find.located(deed.Shows), find.located(deed.Writes)

@@ -169,6 +169,11 @@ func TestSourcesOfCommands(t *testing.T) {
 		// Shells find .. by its text, and programs by links.
 		{"claude-code", "cd out/.. && cat a.go", true, true}, {"claude-code", "cd p.js && cd .. && git status", false, false},
 		{"claude-code", "cd out && cd .. && ls", true, true}, {"claude-code", "cd ../x && ls", true, false},
+		// Links lead elsewhere once they are moved.
+		{"claude-code", "mv deep flat && cat flat/up.txt", true, true}, {"claude-code", "cp -r deep flat && cd flat && ls", true, true},
+		{"claude-code", "mv deep flat && cat */up.txt", true, true}, {"claude-code", "cp -R deep flat; sort < flat/up.txt", true, true},
+		{"claude-code", "cp -r deep/er flat && ls flat", false, true}, {"claude-code", "mv deep flat && ls p.js", false, true},
+		{"claude-code", "mv a.go b.go && cat b.go", false, false},
 		{"claude-code", "cat .env", false, true}, {"claude-code", "cat a.go .env | head -1", false, true},
 		{"claude-code", "grep x named.txt", false, true},
 		{"claude-code", "grep -r x .", false, true}, {"claude-code", "git diff | head", false, true},
@@ -224,6 +229,8 @@ func mixed(t *testing.T, host string) *machine {
 	m.file("q.txt", "")
 	m.file("vendor/x.go", "")
 	m.file("p.js/.env", "KEY=x\n")
+	m.file("deep/er/a.go", "package a\n")
+	m.link("../a.go", "deep/up.txt")
 	m.file(".docker/config.json", "{}")
 	m.file("empty.txt", "")
 	m.repository("", "")
