@@ -187,7 +187,7 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.least > 0 && !c.needle && c.does == "" {
 		c.least-- // in place of a file it reads its input
 	}
-	if piped && c.records {
+	if piped && c.git == recording {
 		return false // it runs beside the others of its pipe
 	}
 	return !c.counts(rest, patterns) && w.apply(c, rest)
@@ -250,7 +250,9 @@ func find(all []string) (c command, rest []string, ok bool) {
 			c, rest = c.verbs[rest[0]], rest[1:]
 		}
 		if c.known {
-			c.hooks = all[0] == "git"
+			if all[0] == "git" && c.git == notGit {
+				c.git = comparing
+			}
 			return c, rest, true
 		}
 	}
@@ -264,13 +266,13 @@ func (w *walk) apply(c command, all []string) bool {
 		return false
 	}
 	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
-	if c.hooks {
+	if c.git != notGit {
+		w.deed.Hooks = true
 		w.ofGit(r)
 	}
 	if c.does != "" {
 		w.atLeast(c.does)
 	}
-	w.deed.Hooks = w.deed.Hooks || c.hooks
 	w.deed.Others = w.deed.Others || c.others && !slices.Equal(all, []string{"--show-current"}) || c.history && c.outside(all)
 	w.deed.Within = append(w.deed.Within, w.folder())
 	if !c.words {

@@ -20,12 +20,12 @@ func (w *walk) ofGit(r read) {
 	if slices.Index(doings, w.deed.Does) > slices.Index(doings, Writing) {
 		w.atLeast(Building)
 	}
-	if len(w.index.Paths) > 0 && !(c.objects && r.shows() == nothing) {
+	if len(w.index.Paths) > 0 && !(c.git == ofObjects && r.shows() == nothing) {
 		entered := w.deed.Index.Entered || w.committed || !r.commitsIndex()
 		w.deed.Index, w.committed = Index{slices.Clone(w.index.Paths), w.index.Whole, entered}, true
 	}
 	switch whole := r.recordsAll(); {
-	case !c.records:
+	case c.git != recording:
 	case whole:
 		w.index.Paths, w.index.Whole = append(w.index.Paths, w.folder()), true
 	default:
@@ -44,13 +44,14 @@ func (r read) commitsIndex() bool {
 			return slices.Contains(options, name)
 		})
 	}
-	return r.command.records && r.command.operands == 0 && !r.recordsAll() && !has("-v") && (has("-m", "--message") || has("--amend") && has("--no-edit"))
+	commits := r.command.git == recording && r.command.operands == 0 && !r.recordsAll() && !has("-v")
+	return commits && (has("-m", "--message") || has("--amend") && has("--no-edit"))
 }
 
 // recordsAll reports whether a command of git may record more than the files and folders that it names: git takes some
 // words for patterns, and without any all that has changed in the work tree.
 func (r read) recordsAll() bool {
-	return r.command.records && (len(r.operands) == 0 && (r.command.operands != 0 || slices.ContainsFunc(r.options, func(o string) bool {
+	return r.command.git == recording && (len(r.operands) == 0 && (r.command.operands != 0 || slices.ContainsFunc(r.options, func(o string) bool {
 		return o == "--all" || !strings.HasPrefix(o, "--") && strings.Contains(o, "a")
 	})) || slices.ContainsFunc(r.operands, func(o string) bool { return o == "" || o[0] == ':' || strings.ContainsAny(o, `*?[\`) }))
 }

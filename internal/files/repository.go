@@ -95,8 +95,8 @@ func withoutPassword(url string) string {
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 512)], "") }
 
-// gitDirs returns the folders of the repository of which a folder is the root of a work tree, without links: that of the
-// work tree, and behind it the one that it shares with others; none if there is no .git. It is not ok where git may
+// gitDirs returns the folders of the repository of which a folder is the root of a work tree, without links: that of
+// the work tree, and behind it the one that it shares with others; none if there is no .git. It is not ok where git may
 // find others, or none: where .git is a link, or a path in a file is not as git writes it.
 func gitDirs(root string) (dirs []string, ok bool) {
 	dir := filepath.Join(root, ".git")

@@ -64,6 +64,27 @@ func (g *Ground) Starts(server, path string) string {
 	return ""
 }
 
+// Enters returns a program that git may start if a path is in its index, by the settings and hooks of a repository
+// there or below; "" if none is found. With whole it is all of the work trees around the path. It is sure
+// that there are no others unless there are too many names to look at.
+func (g *Ground) Enters(server, path string, whole bool) (program string, sure bool) {
+	left := maxNested
+	for _, name := range g.Locate(server, path).Names {
+		if whole {
+			for _, at := range parents(name) {
+				if _, err := os.Lstat(at + sep + ".git"); err == nil {
+					name = at // the outermost, since git passes some by
+				}
+			}
+		}
+		if program, left = nested(name, left); program != "" || left < 0 {
+			return program, false
+		}
+		sure = true
+	}
+	return "", sure
+}
+
 // gitWord finds git as a word of a command.
 var gitWord = pattern.New(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
 

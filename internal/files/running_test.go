@@ -138,8 +138,8 @@ func TestRunsWhatGitRuns(t *testing.T) {
 	}
 }
 
-// TestGitFiles holds that a text of a .git or a commondir starts programs unless it is as git writes it: git may read any
-// other as another path.
+// TestGitFiles holds that a text of a .git or a commondir starts programs unless it is as git writes it: git may read
+// any other as another path.
 func TestGitFiles(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	evil := "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch " + mark + "; false\"\n"

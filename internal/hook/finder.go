@@ -22,30 +22,29 @@ const (
 // A finder looks for the files that the paths of one call lead to.
 type finder struct {
 	*Event
-	ctx   context.Context
 	known Ground
 	left  int // names that it may still look at
 }
 
-func (e *Event) finder(ctx context.Context, known Ground) *finder {
-	return &finder{Event: e, ctx: ctx, known: known, left: maxLooked}
+func newFinder(e *Event, known Ground) *finder {
+	return &finder{Event: e, known: known, left: maxLooked}
 }
 
 // located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
 // a relative path may lead to any file.
-func (f *finder) located(paths []string) []string {
+func (f *finder) located(ctx context.Context, paths []string) []string {
 	all := []string{}
 	for _, p := range paths {
 		if p = f.rooted(p); p == "" {
 			p = "/"
 		}
 		if isPattern(p) {
-			some, ok := f.matches(p)
+			some, ok := f.matches(ctx, p)
 			if !ok || len(some) > maxMatches || slices.ContainsFunc(some, isPattern) {
 				some = []string{"/"} // quoted signs, and names like patterns
 			}
 			if len(some) > 0 {
-				all = append(all, f.located(some)...)
+				all = append(all, f.located(ctx, some)...)
 				continue
 			}
 		}
@@ -81,10 +80,10 @@ func (f *finder) mayDiffer(p string) bool {
 
 // runs reports whether git may run a program of the folders of a deed, as they are and as the deed leaves them. A file
 // that programs obey, written in the same line, may change all that git is judged by.
-func (f *finder) runs(deed cmdline.Deed) bool {
+func (f *finder) runs(ctx context.Context, deed cmdline.Deed) bool {
 	return slices.ContainsFunc(deed.Within, func(p string) bool { return f.known.Starts(Server, p) != "" }) ||
 		slices.ContainsFunc(deed.Writes, func(p string) bool { return !expression.PathPlain(p) }) ||
-		slices.ContainsFunc(f.located(deed.Index.Paths), func(p string) bool {
+		slices.ContainsFunc(f.located(ctx, deed.Index.Paths), func(p string) bool {
 			program, sure := f.known.Enters(Server, p, deed.Index.Whole)
 			return program != "" || !sure && deed.Index.Entered
 		})
@@ -92,13 +91,13 @@ func (f *finder) runs(deed cmdline.Deed) bool {
 
 // passesLinks reports whether a path may lead through a link that has been moved: it is where files with links among
 // them come to, or below, or is not known without them.
-func (f *finder) passesLinks(m cmdline.Moves) bool {
+func (f *finder) passesLinks(ctx context.Context, m cmdline.Moves) bool {
 	if len(m.After) == 0 || !slices.ContainsFunc(m.From, f.holdsLinks) {
 		return false
 	}
-	to := f.located(m.To)
+	to := f.located(ctx, m.To)
 	return slices.ContainsFunc(m.After, func(p string) bool {
-		return isPattern(p) || strings.Contains(p, "..") || slices.ContainsFunc(f.located([]string{p}), func(p string) bool {
+		return isPattern(p) || strings.Contains(p, "..") || slices.ContainsFunc(f.located(ctx, []string{p}), func(p string) bool {
 			return slices.ContainsFunc(to, func(t string) bool { return p == t || strings.HasPrefix(p, strings.TrimSuffix(t, "/")+"/") })
 		})
 	})
@@ -122,14 +121,18 @@ func (f *finder) holdsLinks(p string) bool {
 
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
 
-// matches returns the files that a pattern with a rooted path stands for. It is not ok where it has signs of a shell beside * and ?, and where it would have to look
-// at too many names, or at those of devices and processes, which links may lead to.
-func (f *finder) matches(pattern string) (paths []string, ok bool) {
+// matches returns the files that a pattern with a rooted path stands for. It is not ok where it has signs of a shell
+// beside * and ?, and where it would have to look at too many names, or at those of devices and processes, to which
+// links may lead.
+func (f *finder) matches(ctx context.Context, pattern string) (paths []string, ok bool) {
 	if strings.ContainsAny(pattern, `[\`) {
 		return nil, false
 	}
 	paths = []string{""}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pattern, "/"), "/") {
+		if ctx.Err() != nil {
+			return nil, false
+		}
 		var next []string
 		for _, dir := range paths {
 			names := []string{part}
@@ -195,7 +198,7 @@ func isMissing(path string) bool {
 
 func (f *finder) spend(names int) bool {
 	f.left -= names
-	return f.left >= 0 && f.ctx.Err() == nil
+	return f.left >= 0
 }
 
 // isMachine reports whether a path is among devices, processes or other hosts.

@@ -51,12 +51,10 @@ func TestPatterns(t *testing.T) {
 	if err := os.Symlink("/proc", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	find := func(ctx context.Context) *finder {
-		return (&Event{Host: &Host{}, Folder: dir}).finder(ctx, plainGround{})
-	}
+	find := func() *finder { return newFinder(&Event{Host: &Host{}, Folder: dir}, plainGround{}) }
 	for _, p := range []string{"/a/*", "/*/x.go", "/?/*.go", "/none*", "/none/*", "/a/x.go/*", "/*/none", "/./a/*", "/deep/*/z*", "/many/1?"} {
 		want, err := filepath.Glob(dir + p)
-		got, ok := find(t.Context()).matches(dir + p)
+		got, ok := find().matches(t.Context(), dir+p)
 		slices.Sort(got)
 		slices.Sort(want)
 		if p == "/./a/*" {
@@ -71,22 +69,22 @@ func TestPatterns(t *testing.T) {
 	for p, ctx := range map[string]context.Context{
 		"/many/*/../*": t.Context(), "/many/*/../../many/*/x": t.Context(), "/link/*": t.Context(), "/link/self/*": t.Context(), "/a/[x]*": t.Context(), "/a/*": ended,
 	} {
-		if some, ok := find(ctx).matches(dir + p); ok {
+		if some, ok := find().matches(ctx, dir+p); ok {
 			t.Errorf("%s: %q", p, some)
 		}
 	}
-	all, several := find(t.Context()), slices.Repeat([]string{"many/1?"}, 1000)
-	if got := all.located(append(several, "a/x*")); !slices.Contains(got, "/") || all.left > 0 {
+	all, several := find(), slices.Repeat([]string{"many/1?"}, 1000)
+	if got := all.located(t.Context(), append(several, "a/x*")); !slices.Contains(got, "/") || all.left > 0 {
 		t.Errorf("a thousand patterns look at %d names more than one call may: %q", -all.left, got)
 	}
 	for _, p := range []string{"/proc/*/environ", "/sys/*", "/dev/*", "/*/*/root/*/*/root/*/*"} {
-		if got := find(t.Context()).located([]string{p}); !slices.Equal(got, []string{"/"}) {
+		if got := find().located(t.Context(), []string{p}); !slices.Equal(got, []string{"/"}) {
 			t.Errorf("%s: %q", p, got)
 		}
 	}
 }
 
-// TestRuns holds when git may run a program by what a line itself records and writes.
+// TestRuns holds when git may run a program by files that a line itself records and writes.
 func TestRuns(t *testing.T) {
 	for line, want := range map[string]bool{
 		"git add small && git status": false, "git add small && git commit -m x": false, "git add evil && git commit -m x": true,
@@ -95,7 +93,7 @@ func TestRuns(t *testing.T) {
 	} {
 		e := &Event{Host: &Host{}, Folder: "/home/ann/work"}
 		deed, ok := cmdline.Understand(line)
-		if got := e.finder(t.Context(), plainGround{}).runs(deed); !ok || got != want {
+		if got := newFinder(e, plainGround{}).runs(t.Context(), deed); !ok || got != want {
 			t.Errorf("%q: %v %v", line, ok, got)
 		}
 	}

@@ -20,8 +20,8 @@ func (m *machine) sh(line string) {
 	m.t.Logf("%s: %v %s", line, err, out)
 }
 
-// TestLinesThatChangeTheirGround has git run lines in a work tree with a repository inside that is not in the index yet,
-// and whose settings name a program. A conversation that holds untrusted content is asked about each line in which git
+// TestLinesThatChangeTheirGround has git run lines in a work tree with a repository inside that is not in the index
+// yet, and whose settings name a program. A conversation that holds untrusted content is asked about each line in which git
 // runs it; where nothing is inside, it is asked about none.
 func TestLinesThatChangeTheirGround(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
-	"github.com/weir-mcp/weir/label"
 )
 
 var (
@@ -21,34 +20,6 @@ var (
 	fileHeader = pattern.New(`^diff --git a/(.+) b/(.+)$`)
 	ofLog      = pattern.New(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
 )
-
-// mayTell returns the label of a result of which its call was decided on as one that names each file: that of
-// credentials if it names one that may hold some, or if it cannot be read.
-func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
-	raw, named := rawjson.Get(args, memberNames)
-	if !named {
-		return l
-	}
-	name, _ := rawjson.String(raw)
-	form := cmdline.Form(name)
-	var told struct {
-		Content, Stdout *string
-		Stderr          string
-
-		// Where the rest of the output is.
-		BackgroundTaskID, RawOutputPath, PersistedOutputPath string
-	}
-	if json.Unmarshal(e.Response, &told) == nil && told.Stderr+told.BackgroundTaskID+told.RawOutputPath+told.PersistedOutputPath == "" {
-		text := told.Stdout
-		if e.Tool == e.Host.search {
-			text = told.Content
-		}
-		if text != nil && harmless(*text, form, e.shelf(args)) {
-			return l
-		}
-	}
-	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
-}
 
 // harmless reports whether an output of a form names files that hold no credentials, and no others.
 func harmless(text string, form cmdline.Form, on *shelf) bool {
@@ -96,8 +67,8 @@ type oddNames struct {
 	known bool
 }
 
-// shelf returns the one for the result of a call.
-func (e *Event) shelf(args json.RawMessage) *shelf {
+// newShelf returns the one for the result of a call.
+func newShelf(e *Event, args json.RawMessage) *shelf {
 	s := &shelf{bases: []string{e.Folder}, odd: map[string]oddNames{}, left: maxShelf}
 	raw, _ := rawjson.Get(args, memberWithin)
 	for one := range rawjson.Elements(raw) {

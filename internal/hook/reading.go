@@ -16,6 +16,7 @@ import (
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/label"
 )
 
 // Ground knows the files of this machine.
@@ -30,8 +31,8 @@ type Ground interface {
 	// there is none.
 	Starts(server, path string) string
 
-	// Enters returns a program that git may start if what is at a path is in its index, and with whole all of the work
-	// trees around it. It is sure that there are no others unless there are too many names to look at.
+	// Enters returns a program that git may start if a path is in its index, and with whole all of the work trees
+	// around it. It is sure that there are no others unless there are too many names to look at.
 	Enters(server, path string, whole bool) (program string, sure bool)
 }
 
@@ -61,7 +62,7 @@ func (e *Event) completed(ctx context.Context, known Ground) (json.RawMessage, e
 		if e.reachesHosts(cmdline.Deed{Within: folders}) {
 			folders = []string{everything}
 		}
-		args, err = withMembers(args, map[string]any{memberShows: withContents(e.finder(ctx, known).located(folders))})
+		args, err = withMembers(args, map[string]any{memberShows: withContents(newFinder(e, known).located(ctx, folders))})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
@@ -79,15 +80,15 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
 		return withMembers(args, anything)
 	}
-	find := e.finder(ctx, known)
-	if slices.ContainsFunc(deed.Goes, find.mayDiffer) || find.passesLinks(deed.Moves) {
+	find := newFinder(e, known)
+	if slices.ContainsFunc(deed.Goes, find.mayDiffer) || find.passesLinks(ctx, deed.Moves) {
 		return withMembers(args, anything)
 	}
-	deed.Within, deed.Shows, deed.Writes = find.located(deed.Within), find.located(deed.Shows), find.located(deed.Writes)
+	deed.Within, deed.Shows, deed.Writes = find.located(ctx, deed.Within), find.located(ctx, deed.Shows), find.located(ctx, deed.Writes)
 	if !e.isAnywhere() {
-		deed.Writes = append(deed.Writes, find.located(e.into(deed))...)
+		deed.Writes = append(deed.Writes, find.located(ctx, e.into(deed))...)
 	}
-	if deed.Hooks && find.runs(deed) {
+	if deed.Hooks && find.runs(ctx, deed) {
 		deed.Does = cmdline.Building
 	}
 	if deed.Does != cmdline.Reading && slices.ContainsFunc(slices.Concat(deed.Within, deed.Writes), func(p string) bool {
@@ -208,4 +209,32 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 		return args, nil
 	}
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
+}
+
+// mayTell returns the label of a result of which its call was decided on as one that names each file: that of
+// credentials if it names one that may hold some, or if it cannot be read.
+func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
+	raw, named := rawjson.Get(args, memberNames)
+	if !named {
+		return l
+	}
+	name, _ := rawjson.String(raw)
+	form := cmdline.Form(name)
+	var told struct {
+		Content, Stdout *string
+		Stderr          string
+
+		// Where the rest of the output is.
+		BackgroundTaskID, RawOutputPath, PersistedOutputPath string
+	}
+	if json.Unmarshal(e.Response, &told) == nil && told.Stderr+told.BackgroundTaskID+told.RawOutputPath+told.PersistedOutputPath == "" {
+		text := told.Stdout
+		if e.Tool == e.Host.search {
+			text = told.Content
+		}
+		if text != nil && harmless(*text, form, newShelf(e, args)) {
+			return l
+		}
+	}
+	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
 }
