@@ -10,9 +10,27 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
 )
+
+// Ground knows the files of this machine.
+type Ground interface {
+	// Foreign says why a file may hold untrusted content; "" if it is the user's own work.
+	Foreign(server, path string) string
+
+	// Locate returns where a path leads.
+	Locate(server, path string) guard.Place
+
+	// Starts returns a program that git may start by the repository that a file is in, beside a plain clone; "" if
+	// there is none.
+	Starts(server, path string) string
+
+	// Enters returns a program that git may start if a path is in its index, and with whole all of the work trees
+	// around it. It is sure that there are no others unless there are too many names to look at.
+	Enters(server, path string, whole bool) (program string, sure bool)
+}
 
 const (
 	maxLooked  = 4096 // names that are looked at for the patterns of a call

@@ -11,30 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
-
-// Ground knows the files of this machine.
-type Ground interface {
-	// Foreign says why a file may hold untrusted content; "" if it is the user's own work.
-	Foreign(server, path string) string
-
-	// Locate returns where a path leads.
-	Locate(server, path string) guard.Place
-
-	// Starts returns a program that git may start by the repository that a file is in, beside a plain clone; "" if
-	// there is none.
-	Starts(server, path string) string
-
-	// Enters returns a program that git may start if a path is in its index, and with whole all of the work trees
-	// around it. It is sure that there are no others unless there are too many names to look at.
-	Enters(server, path string, whole bool) (program string, sure bool)
-}
 
 // The members that a call of a shell or a search gets beside its arguments, for the overlay and for rules: the deed
 // of the command (cmdline.Deed), with absolute paths. A call that has one of them already is one that nothing is
@@ -106,9 +88,6 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 	}
 	return withMembers(args, members)
 }
-
-// isAnywhere reports whether a command may run in any folder, as far as the event tells.
-func (e *Event) isAnywhere() bool { return e.Host.roams || e.Folder == "" }
 
 // inFolder returns the event of a command with the folder in which the command runs; "" if it is not known.
 func (e *Event) inFolder(args json.RawMessage) *Event {
