@@ -126,7 +126,7 @@ func (f *finder) holdsLinks(p string) bool {
 	p = f.rooted(p)
 	info, err := os.Lstat(p)
 	switch {
-	case p == "" || isPattern(p):
+	case p == "" || isPattern(p) || f.left < 0:
 		return true
 	case err != nil:
 		return !os.IsNotExist(err)
@@ -182,11 +182,14 @@ func (f *finder) namesIn(dir string) ([]string, bool) {
 	if len(at) == 0 || slices.ContainsFunc(at, isMachine) {
 		return nil, false
 	}
+	if f.left < 0 {
+		return nil, false
+	}
 	names, err := namesIn(dir, f.left+1)
 	return names, f.spend(len(names)) && (err == nil || isNoFolder(err))
 }
 
-// namesIn returns the names in a folder, up to a number.
+// namesIn returns the names in a folder, up to a number above zero.
 func namesIn(dir string, most int) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err

@@ -77,6 +77,9 @@ func TestPatterns(t *testing.T) {
 	if got := all.located(t.Context(), append(several, "a/x*")); !slices.Contains(got, "/") || all.left > 0 {
 		t.Errorf("a thousand patterns look at %d names more than one call may: %q", -all.left, got)
 	}
+	if _, ok := all.matches(t.Context(), dir+"/a/*"); ok || !all.holdsLinks("a") {
+		t.Errorf("names are looked at beyond the bound")
+	}
 	for _, p := range []string{"/proc/*/environ", "/sys/*", "/dev/*", "/*/*/root/*/*/root/*/*"} {
 		if got := find().located(t.Context(), []string{p}); !slices.Equal(got, []string{"/"}) {
 			t.Errorf("%s: %q", p, got)
