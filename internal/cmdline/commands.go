@@ -51,8 +51,18 @@ type command struct {
 	writes  written // which operands are files that it writes
 	history bool    // of git: it shows commits, and operands may name them
 	others  bool    // of git: it shows texts that may not be of that history
-	hooks   bool    // it is git, which may run hooks and programs of its settings
+	git     gitUse
 }
+
+// A gitUse is how a command of git, which may run hooks and programs of its settings, uses the index.
+type gitUse uint8
+
+const (
+	notGit    gitUse = iota
+	ofObjects        // it reads no work tree, and no index unless it shows contents
+	comparing        // it compares the index with the work tree
+	recording        // it writes the index
+)
 
 // written says which operands of a command are files that it writes.
 type written uint8
@@ -125,17 +135,17 @@ var commands = map[string]command{
 	// files.
 	"git": {known: true, verbs: map[string]command{
 		"status": {known: true, ends: true, letters: "sbu", long: words("--short --branch --porcelain --long --show-stash --ignored"), operands: -1},
-		"log": {known: true, ends: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true,
+		"log": {known: true, git: ofObjects, ends: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, count: true,
 			operands: -1, shows: unnamed, patch: gitPatch},
 		"show":      {known: true, ends: true, history: true, letters: "pqsz", long: gitLog, valued: gitLogValued, operands: -1, shows: unnamed},
 		"diff":      {known: true, ends: true, history: true, letters: "pswbz", long: gitLog, valued: words("--diff-filter --format= --pretty= -U= --unified="), operands: -1, shows: unnamed, patch: gitPatch, brief: gitBrief},
-		"shortlog":  {known: true, history: true, letters: "sne", operands: -1},
-		"branch":    {known: true, others: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
-		"tag":       {known: true, others: true, letters: "l", long: words("--list")},
-		"remote":    {known: true, letters: "v", shows: unnamed, patch: words("-v")}, // addresses, and passwords in them
-		"rev-parse": {known: true, long: words("--show-toplevel --abbrev-ref --short --is-inside-work-tree --git-dir"), operands: -1},
+		"shortlog":  {known: true, git: ofObjects, history: true, letters: "sne", operands: -1},
+		"branch":    {known: true, git: ofObjects, others: true, letters: "arv", long: words("--all --remotes --list --show-current -vv")},
+		"tag":       {known: true, git: ofObjects, others: true, letters: "l", long: words("--list")},
+		"remote":    {known: true, git: ofObjects, letters: "v", shows: unnamed, patch: words("-v")}, // addresses, and passwords in them
+		"rev-parse": {known: true, git: ofObjects, long: words("--show-toplevel --abbrev-ref --short --is-inside-work-tree --git-dir"), operands: -1},
 		"ls-files":  {known: true, ends: true, letters: "comsdt", long: words("--others --cached --modified --exclude-standard"), operands: -1},
-		"ls-tree":   {known: true, ends: true, history: true, letters: "rdtl", long: words("--name-only"), operands: -1},
+		"ls-tree":   {known: true, git: ofObjects, ends: true, history: true, letters: "rdtl", long: words("--name-only"), operands: -1},
 		"blame":     {known: true, ends: true, history: true, letters: "wel", valued: words("-L"), operands: -1, shows: unnamed},
 		"describe":  {known: true, others: true, long: words("--tags --always --dirty --all --long"), operands: -1},
 	}},

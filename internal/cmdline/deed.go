@@ -20,6 +20,9 @@ type Deed struct {
 	Writes []string // files that it writes
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
 	Others bool     // its output may hold text of commits that are not in the history of the work tree
+	Goes   []string // folders to which it changes, which shells find by the text of ".." and programs by the links before it
+	Moves  Moves    // files that it moves before it looks at others
+	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
 }
@@ -52,6 +55,10 @@ type walk struct {
 	calls int    // simple commands so far
 	moved bool   // the folder has changed, for the commands behind && alone
 	stays int    // no command may change the folder while this is above zero
+
+	moves     Moves // so far, without those after
+	index     Index // recorded so far
+	committed bool  // since then
 }
 
 // list takes commands one after another. Behind the end of a command that may have failed the folder is not known,
@@ -109,6 +116,7 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 			return false
 		case r.Op == syntax.RdrIn && r.N == nil:
 			w.split = true
+			w.after(w.below(to))
 			w.deed.Within, w.deed.Shows = append(w.deed.Within, w.below(to)), append(w.deed.Shows, w.below(to))
 		case !slices.Contains([]syntax.RedirOperator{syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll}, r.Op):
 			return false
@@ -117,6 +125,7 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		default:
 			w.split = true
 			w.atLeast(Writing)
+			w.after(w.below(to))
 			w.deed.Writes = append(w.deed.Writes, w.below(to))
 		}
 	}
@@ -178,6 +187,9 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.least > 0 && !c.needle && c.does == "" {
 		c.least-- // in place of a file it reads its input
 	}
+	if piped && c.git == recording {
+		return false // it runs beside the others of its pipe
+	}
 	return !c.counts(rest, patterns) && w.apply(c, rest)
 }
 
@@ -195,13 +207,15 @@ func (c command) counts(all []string, patterns map[string]bool) bool {
 	return (c.needle || c.script) && isOne(operands[0]) || c.writes == last && isOne(operands[len(operands)-1])
 }
 
-// change goes to another folder.
+// change goes to another folder, by a path that is one for every shell: zsh takes +1, and ~1 in quotes, for folders
+// where it was before.
 func (w *walk) change(to string) bool {
-	if w.stays > 0 || to == "" || to[0] == '-' {
+	if w.stays > 0 || to == "" || strings.ContainsAny(to[:1], "-+~=") || starred(to) {
 		return false
 	}
 	w.at, w.moved = w.below(to), true
-	w.deed.Within = append(w.deed.Within, w.at)
+	w.deed.Within, w.deed.Goes = append(w.deed.Within, w.at), append(w.deed.Goes, w.at)
+	w.after(w.at)
 	return true
 }
 
@@ -236,7 +250,9 @@ func find(all []string) (c command, rest []string, ok bool) {
 			c, rest = c.verbs[rest[0]], rest[1:]
 		}
 		if c.known {
-			c.hooks = all[0] == "git"
+			if all[0] == "git" && c.git == notGit {
+				c.git = comparing
+			}
 			return c, rest, true
 		}
 	}
@@ -250,10 +266,13 @@ func (w *walk) apply(c command, all []string) bool {
 		return false
 	}
 	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
+	if c.git != notGit {
+		w.deed.Hooks = true
+		w.ofGit(r)
+	}
 	if c.does != "" {
 		w.atLeast(c.does)
 	}
-	w.deed.Hooks = w.deed.Hooks || c.hooks
 	w.deed.Others = w.deed.Others || c.others && !slices.Equal(all, []string{"--show-current"}) || c.history && c.outside(all)
 	w.deed.Within = append(w.deed.Within, w.folder())
 	if !c.words {
@@ -278,6 +297,9 @@ func (w *walk) note(r read) {
 		files[i] = w.below(strings.TrimSuffix(p, "..."))
 	}
 	w.deed.Within = append(w.deed.Within, files...)
+	if r.command.does != Building {
+		w.after(files...)
+	}
 	if r.command.history {
 		files = nil // its folder stands for them
 	}
@@ -297,6 +319,9 @@ func (w *walk) note(r read) {
 		}
 		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) || slices.ContainsFunc(files, starred) {
 			w.atLeast(Changing) // whole folders, or patterns: files of any name
+		}
+		if r.command.does == Changing || slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) {
+			w.moves.From, w.moves.To = append(w.moves.From, files[:n-1]...), append(w.moves.To, files[n-1])
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestUnderstand(t *testing.T) {
 		"ls":                            {Does: "read", Within: []string{"."}},
 		"ls -la src | head -5":          {Does: "read", Within: []string{".", "src", "."}},
 		"cat a.txt 2>/dev/null":         {Does: "read", Within: []string{".", "a.txt"}, Shows: []string{"a.txt"}},
-		"cd src && cat a.txt":           {Does: "read", Within: []string{"src", "src", "src/a.txt"}, Shows: []string{"src/a.txt"}},
+		"cd src && cat a.txt":           {Goes: []string{"src"}, Does: "read", Within: []string{"src", "src", "src/a.txt"}, Shows: []string{"src/a.txt"}},
 		"sort < .env":                   {Does: "read", Within: []string{".env", "."}, Shows: []string{".env"}},
 		"git status":                    {Does: "read", Within: []string{"."}},
 		"git log --oneline -5":          {Does: "read", Within: []string{"."}},
@@ -58,7 +58,8 @@ func TestUnderstand(t *testing.T) {
 		"timeout 60 go vet ./a 2>&1":        {Does: "build", Within: []string{".", "./a"}},
 		"npm run build":                     {Does: "build", Within: []string{"."}},
 		"make -j4 test lint":                {Does: "build", Within: []string{"."}},
-		"cd a && python3 -m pytest -q ../t": {Does: "build", Within: []string{"a", "a", "a/../t"}},
+		"cd a && cd .. && ls":               {Does: "read", Goes: []string{"a", "a/.."}, Within: []string{"a", "a/..", "a/.."}},
+		"cd a && python3 -m pytest -q ../t": {Goes: []string{"a"}, Does: "build", Within: []string{"a", "a", "a/../t"}},
 		"uv run cat a.txt":                  {Does: "build", Within: []string{".", "a.txt"}, Shows: []string{"a.txt"}},
 		"ls\npwd":                           {Does: "read", Within: []string{".", "."}},
 	} {
@@ -66,6 +67,44 @@ func TestUnderstand(t *testing.T) {
 		got, ok := cmdline.Understand(line)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !ok || diff != "" {
 			t.Errorf("%q: %v %s", line, ok, diff)
+		}
+	}
+}
+
+// TestIndex holds which lines have git use what they record themselves.
+func TestIndex(t *testing.T) {
+	type index = cmdline.Index
+	for line, want := range map[string]index{
+		"git add .": {}, "git commit -am x": {}, "git status && git diff": {}, "git status && git add a.go": {}, "git log -1 && git commit -m x": {},
+		"git add . && git commit -m x":                            {Paths: []string{"."}},
+		"cd a && git add b.go && git commit --amend --no-edit":    {Paths: []string{"a/b.go"}},
+		"git add -A && git commit -q -m x && git log --oneline":   {Paths: []string{"."}, Whole: true},
+		"git add . && git status":                                 {Paths: []string{"."}, Entered: true},
+		"git add . | git diff":                                    {Paths: []string{"."}, Entered: true},
+		"git add .\ngit log -p":                                   {Paths: []string{"."}, Entered: true},
+		"git add a && git add b":                                  {Paths: []string{"a"}, Entered: true},
+		"git add a && git add b && git commit -m x && git status": {Paths: []string{"a", "b"}, Entered: true},
+		"git add a && git commit -am x":                           {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -m x -a":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -qa -m x":                        {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit":                                 {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit --amend":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -v -m x":                         {Paths: []string{"a"}, Entered: true},
+		"git add a && git commit -m x && git commit -m y":         {Paths: []string{"a"}, Entered: true},
+		"git add :/ && git status":                                {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add 'a*' && git status":                              {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add -u && git describe":                              {Paths: []string{"."}, Whole: true, Entered: true},
+		"git commit -am x && git ls-files -m":                     {Paths: []string{"."}, Whole: true, Entered: true},
+		"git add a && git show":                                   {Paths: []string{"a"}, Entered: true},
+	} {
+		d, ok := cmdline.Understand(line)
+		if diff := cmp.Diff(want, d.Index, cmpopts.EquateEmpty()); !ok || diff != "" || d.Does != cmdline.Writing && d.Does != cmdline.Reading {
+			t.Errorf("%q: %v %s %s", line, ok, d.Does, diff)
+		}
+	}
+	for _, line := range []string{"mv a b && git add b", "git restore a && git status", "rm -r a; git status", "cp -r a b && git add b && git commit -m x"} {
+		if d, ok := cmdline.Understand(line); !ok || d.Does != cmdline.Building {
+			t.Errorf("%q: %v %s", line, ok, d.Does)
 		}
 	}
 }
@@ -302,7 +341,14 @@ ls 1<&2
 ls |& sh
 cd
 cd -
+git status | git add .
+
 cd -P x
+cd +0 && ls
+cd +0x
+cd '~1' && ls
+cd '=x'
+cd a* && ls
 cd a; ls
 cd a || ls
 ls | cd a

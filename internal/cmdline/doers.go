@@ -68,8 +68,8 @@ var doers = map[string]command{
 	"rmdir": {known: true, ends: true, letters: "pv", operands: -1, least: 1, does: Changing},
 
 	"git": {known: true, verbs: map[string]command{
-		"add": {known: true, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
-		"commit": {known: true, letters: "aqsv", valued: words("-m -am --message"),
+		"add": {known: true, git: recording, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
+		"commit": {known: true, git: recording, letters: "aqsv", valued: words("-m -am --message"),
 			long: words("--all --quiet --signoff --amend --no-edit --allow-empty"),
 			does: Writing},
 		"restore": {known: true, ends: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // maxGit is how much is read of a file of a repository, in bytes.
@@ -35,36 +36,18 @@ func remotesOf(root string) (remotes []string) {
 			remotes = append(remotes, "a "+name+" repository")
 		}
 	}
-	dir := filepath.Join(root, ".git")
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return remotes
-	case info.Mode().IsRegular(): // of a linked work tree, or a submodule
-		text, ok := readSome(dir)
-		to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-		if to = strings.TrimSpace(to); !ok || !isLink || to == "" {
-			return append(remotes, "an unreadable .git")
-		}
-		if dir = to; !filepath.IsAbs(dir) {
-			dir = filepath.Join(root, dir)
-		}
-		if common, ok := readSome(filepath.Join(dir, "commondir")); ok {
-			if common = strings.TrimSpace(common); !filepath.IsAbs(common) {
-				common = filepath.Join(dir, common)
-			}
-			dir = common
-		}
-	case !info.IsDir():
-		return append(remotes, "a linked .git")
+	dirs, ok := gitDirs(root)
+	if !ok {
+		return append(remotes, "an unreadable .git")
 	}
-	for _, name := range []string{"config", "config.worktree"} {
-		text, ok := readSome(filepath.Join(dir, name))
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil && !ok || name == "config" && !ok {
-			remotes = append(remotes, "an unreadable .git")
-			continue
+	for i, dir := range dirs {
+		for _, name := range []string{"config", "config.worktree"} {
+			text, got := readSome(filepath.Join(dir, name))
+			if got == unreadable || got == missing && name == "config" && i == len(dirs)-1 {
+				remotes = append(remotes, "an unreadable .git")
+			}
+			remotes = append(remotes, urlsIn(text)...)
 		}
-		remotes = append(remotes, urlsIn(text)...)
 	}
 	slices.Sort(remotes)
 	return slices.Compact(remotes)
@@ -112,16 +95,81 @@ func withoutPassword(url string) string {
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 512)], "") }
 
-// readSome reads a small regular file.
-func readSome(path string) (string, bool) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxGit {
-		return "", false // a pipe would never end
+// gitDirs returns the folders of the repository of which a folder is the root of a work tree, without links: that of
+// the work tree, and behind it the one that it shares with others; none if there is no .git. It is not ok where git may
+// find others, or none: where .git is a link, or a path in a file is not as git writes it.
+func gitDirs(root string) (dirs []string, ok bool) {
+	dir := filepath.Join(root, ".git")
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil && isMissing(err):
+		return nil, true
+	case err != nil:
+		return nil, false
+	case info.Mode().IsRegular(): // of a linked work tree, or a submodule
+		text, got := readSome(dir)
+		if dir, ok = pathIn(root, text, "gitdir: "); got != read || !ok {
+			return nil, false
+		}
+	case !info.IsDir():
+		return nil, false
+	}
+	return withCommon(dir)
+}
+
+// withCommon returns the folder of a repository, and the one that it shares with others.
+func withCommon(dir string) (dirs []string, ok bool) {
+	text, got := readSome(filepath.Join(dir, "commondir"))
+	if got == missing {
+		return []string{dir}, true
+	}
+	common, ok := pathIn(dir, text, "")
+	return []string{dir, common}, got == read && ok
+}
+
+// pathIn returns the path that a file of git in a folder holds behind a prefix, with links followed. It is ok only for
+// a text as git writes it: one line, without signs at which readers differ over the end of a path.
+func pathIn(folder, text, prefix string) (path string, ok bool) {
+	line, ended := strings.CutSuffix(text, "\n")
+	path, is := strings.CutPrefix(line, prefix)
+	if !ended || !is || path == "" || strings.TrimSpace(path) != path || strings.ContainsFunc(path, unicode.IsControl) {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = folder + sep + path // not cleaned, since ".." may follow a link
+	}
+	path, err := filepath.EvalSymlinks(path)
+	return path, err == nil
+}
+
+// An outcome is that of reading a file that may not be there.
+type outcome int
+
+const (
+	unreadable outcome = iota // or longer than maxGit
+	missing
+	read
+)
+
+// readSome reads a small regular file. The text is empty unless all of it was read.
+func readSome(path string) (string, outcome) {
+	switch info, err := os.Stat(path); {
+	case err != nil && isMissing(err):
+		if _, err := os.Lstat(path); err == nil {
+			return "", unreadable // a link to nothing
+		}
+		return "", missing
+	case err != nil || !info.Mode().IsRegular():
+		return "", unreadable // a pipe would never end
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", false
+		return "", unreadable
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxGit))
-	return string(text), err == nil
+	text, err := io.ReadAll(io.LimitReader(f, maxGit+1))
+	if err != nil || len(text) > maxGit {
+		return "", unreadable
+	}
+	return string(text), read
 }

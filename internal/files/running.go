@@ -64,36 +64,46 @@ func (g *Ground) Starts(server, path string) string {
 	return ""
 }
 
+// Enters returns a program that git may start if a path is in its index, by the settings and hooks of a repository
+// there or below; "" if none is found. With whole it is all of the work trees around the path. It is sure
+// that there are no others unless there are too many names to look at.
+func (g *Ground) Enters(server, path string, whole bool) (program string, sure bool) {
+	left := maxNested
+	for _, name := range g.Locate(server, path).Names {
+		if whole {
+			for _, at := range parents(name) {
+				if _, err := os.Lstat(at + sep + ".git"); err == nil {
+					name = at // the outermost, since git passes some by
+				}
+			}
+		}
+		if program, left = nested(name, left); program != "" || left < 0 {
+			return program, false
+		}
+		sure = true
+	}
+	return "", sure
+}
+
 // gitWord finds git as a word of a command.
 var gitWord = pattern.New(`(?i)(^|[^a-z0-9_-])git(\.exe)?($|[^a-z0-9_])`)
 
 // unusual returns how a folder, as the root of a repository, differs from a plain clone; "" if it does not, or is no
 // repository.
 func unusual(folder string) string {
-	dir := filepath.Join(folder, ".git")
-	info, err := os.Lstat(dir)
+	dirs, ok := gitDirs(folder)
 	switch {
-	case err != nil:
-		if !isBare(folder) {
-			return ""
+	case !ok:
+		return "the folder that a .git names in a way of its own in " + folder
+	case len(dirs) > 0:
+	case !isBare(folder):
+		return ""
+	case filepath.Base(folder) != ".git":
+		return "programs of the settings of a repository in plain files in " + folder
+	default:
+		if dirs, ok = withCommon(folder); !ok {
+			return "an unreadable commondir in " + folder
 		}
-		if filepath.Base(folder) != ".git" {
-			return "programs of the settings of a repository in plain files in " + folder
-		}
-		dir = folder
-	case info.Mode().IsRegular():
-		text, ok := readSome(dir)
-		to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-		if !ok || !isLink {
-			return "an unreadable .git in " + folder
-		}
-		dir = from(folder, to)
-	case !info.IsDir():
-		return "a linked .git in " + folder
-	}
-	dirs := []string{dir}
-	if common, ok := readSome(filepath.Join(dir, "commondir")); ok {
-		dirs = append(dirs, from(dir, common))
 	}
 	for _, dir := range dirs {
 		if program := acts(dir); program != "" {
@@ -103,32 +113,26 @@ func unusual(folder string) string {
 	return ""
 }
 
-// from returns a path that a file of git holds, which is relative to a folder.
-func from(folder, text string) string {
-	if text = strings.TrimSpace(text); filepath.IsAbs(text) {
-		return text
-	}
-	return filepath.Join(folder, text)
-}
-
-// isBare reports whether git takes a folder for a repository without a work tree.
+// isBare reports whether git takes a folder for a repository without a work tree, or would once folders are made in it.
 func isBare(folder string) bool {
-	exists := func(name string) bool {
-		_, err := os.Lstat(filepath.Join(folder, name)) // a link to nothing counts as a HEAD
-		return err == nil
+	info, err := os.Lstat(filepath.Join(folder, "HEAD"))
+	if err != nil || info.IsDir() { // a link to nothing counts as a HEAD
+		return false
 	}
-	return exists("HEAD") && (exists("objects") && exists("refs") || exists("commondir"))
+	return slices.ContainsFunc([]string{"config", "commondir", "hooks", "objects", "refs"}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	})
 }
 
 // acts returns the part of a repository that may have git start a program; "" if there is none.
 func acts(dir string) string {
 	for _, name := range []string{"config", "config.worktree"} {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); os.IsNotExist(err) {
-			continue
+		text, got := readSome(filepath.Join(dir, name))
+		if got == unreadable {
+			return "unreadable settings"
 		}
-		text, ok := readSome(path)
-		if key := unknownKey(text); !ok || key != "" {
+		if key := unknownKey(text); key != "" {
 			return "the setting " + clip(key)
 		}
 	}

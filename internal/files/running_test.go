@@ -138,6 +138,48 @@ func TestRunsWhatGitRuns(t *testing.T) {
 	}
 }
 
+// TestGitFiles holds that a text of a .git or a commondir starts programs unless it is as git writes it: git may read
+// any other as another path.
+func TestGitFiles(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	evil := "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch " + mark + "; false\"\n"
+	ground := files.New(files.Options{Home: "/nowhere", Servers: map[string]files.Server{"s": {Command: []string{"x"}}}})
+	for _, file := range []string{".git", ".git/commondir"} {
+		dir := clone(t)
+		at, prefix := dir, "gitdir: "
+		os.Rename(dir+"/.git", dir+"/data")
+		if file != ".git" {
+			at, prefix = dir+"/.git", ""
+			os.CopyFS(at, os.DirFS(dir+"/data"))
+			os.Rename(dir+"/data", at+"/data")
+		}
+		for _, name := range []string{"data ", "data\r", "data\t", " data", "\tdata", "sub/data", "data\nx"} {
+			os.MkdirAll(filepath.Join(at, "sub/deep"), 0o755)
+			os.CopyFS(at+"/"+name, os.DirFS(at+"/data"))
+			put(t, at+"/"+name+"/config", evil)
+		}
+		os.Symlink("sub/deep", at+"/link")
+		for _, text := range []string{
+			"data\n", "./data\n", "data", "data \n", "data\r\n", "data\n\n", "data\t\n", " data\n", "\tdata\n", "link/../data\n",
+			"data\nx\n", "data\x00\n", "data" + strings.Repeat("\n", 1<<20), "sub/data" + strings.Repeat("\n", 1<<20), "\n", "", "missing\n",
+		} {
+			put(t, dir+"/"+file, prefix+text)
+			why := ground.Starts("s", dir)
+			if plain := text == "data\n" || text == "./data\n"; plain != (why == "") {
+				t.Errorf("%s %.20q: %q", file, text, why)
+			}
+			if why != "" && text != "data \n" && text != "link/../data\n" {
+				continue // git need not be asked
+			}
+			os.Remove(mark)
+			git(t, dir, "status", "-uno")
+			if _, err := os.Stat(mark); (err == nil) != (why != "") {
+				t.Errorf("%s %.20q: told of %q, and git runs a program: %v", file, text, why, err == nil)
+			}
+		}
+	}
+}
+
 func config(t *testing.T, dir, more string) {
 	t.Helper()
 	text, err := os.ReadFile(dir + "/.git/config")

@@ -56,7 +56,7 @@ func (d *Decider) Decide(ctx context.Context, e *Event) (Answer, error) {
 	if !e.Decides(d.Entries) {
 		return Answer{Effect: Pass}, nil
 	}
-	c, err := d.call(e)
+	c, err := d.call(ctx, e)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -158,7 +158,7 @@ func (e *Event) isNew() (bool, error) {
 const maxTranscript = 1 << 20
 
 // call describes the event to the guard.
-func (d *Decider) call(e *Event) (*guard.Call, error) {
+func (d *Decider) call(ctx context.Context, e *Event) (*guard.Call, error) {
 	key, beginning, err := e.Keys(d.Key)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (d *Decider) call(e *Event) (*guard.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := e.completed(d.Files)
+	args, err := e.completed(ctx, d.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading the arguments: %w", err)
 	}

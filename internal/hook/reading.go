@@ -1,36 +1,22 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
-
-// Ground knows the files of this machine.
-type Ground interface {
-	// Foreign says why a file may hold untrusted content; "" if it is the user's own work.
-	Foreign(server, path string) string
-
-	// Locate returns where a path leads.
-	Locate(server, path string) guard.Place
-
-	// Starts returns a program that git may start by the repository that a file is in, beside a plain clone; "" if
-	// there is none.
-	Starts(server, path string) string
-}
 
 // The members that a call of a shell or a search gets beside its arguments, for the overlay and for rules: the deed
 // of the command (cmdline.Deed), with absolute paths. A call that has one of them already is one that nothing is
@@ -45,20 +31,20 @@ const (
 )
 
 // completed returns the arguments of a call with the members that its folder gives it.
-func (e *Event) completed(known Ground) (json.RawMessage, error) {
+func (e *Event) completed(ctx context.Context, known Ground) (json.RawMessage, error) {
 	args, err := e.arguments()
 	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
 		return args, err
 	}
 	if e.Tool == e.Host.shell.tool {
-		return e.understood(known, args)
+		return e.understood(ctx, known, args)
 	}
 	if s, searches := e.Host.searches[e.Tool]; searches {
 		folders := e.folders(s)
 		if e.reachesHosts(cmdline.Deed{Within: folders}) {
 			folders = []string{everything}
 		}
-		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, folders))})
+		args, err = withMembers(args, map[string]any{memberShows: withContents(newFinder(e, known).located(ctx, folders))})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
@@ -68,7 +54,7 @@ func (e *Event) completed(known Ground) (json.RawMessage, error) {
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
 // own work.
-func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage, error) {
+func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessage) (json.RawMessage, error) {
 	e = e.inFolder(args)
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
@@ -76,11 +62,15 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
 		return withMembers(args, anything)
 	}
-	deed.Within, deed.Shows, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Shows), e.located(known, deed.Writes)
-	if !e.isAnywhere() {
-		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
+	find := newFinder(e, known)
+	if slices.ContainsFunc(deed.Goes, find.mayDiffer) || find.passesLinks(ctx, deed.Moves) {
+		return withMembers(args, anything)
 	}
-	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
+	deed.Within, deed.Shows, deed.Writes = find.located(ctx, deed.Within), find.located(ctx, deed.Shows), find.located(ctx, deed.Writes)
+	if !e.isAnywhere() {
+		deed.Writes = append(deed.Writes, find.located(ctx, e.into(deed))...)
+	}
+	if deed.Hooks && find.runs(ctx, deed) {
 		deed.Does = cmdline.Building
 	}
 	if deed.Does != cmdline.Reading && slices.ContainsFunc(slices.Concat(deed.Within, deed.Writes), func(p string) bool {
@@ -98,9 +88,6 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	}
 	return withMembers(args, members)
 }
-
-// isAnywhere reports whether a command may run in any folder, as far as the event tells.
-func (e *Event) isAnywhere() bool { return e.Host.roams || e.Folder == "" }
 
 // inFolder returns the event of a command with the folder in which the command runs; "" if it is not known.
 func (e *Event) inFolder(args json.RawMessage) *Event {
@@ -180,45 +167,6 @@ func speaksOfSecrets(p string) bool {
 	return !expression.PathNoSecrets(p)
 }
 
-// maxMatches is how many files a pattern may stand for that are looked at one by one.
-const maxMatches = 64
-
-// located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
-// a relative path may lead to any file.
-func (e *Event) located(known Ground, paths []string) []string {
-	all := []string{}
-	for _, p := range paths {
-		if !strings.HasPrefix(p, "/") {
-			p = e.Folder + "/" + p
-			if e.isAnywhere() {
-				p = "/"
-			}
-		}
-		if isPattern(p) {
-			some, err := filepath.Glob(p)
-			if err != nil || len(some) > maxMatches || strings.ContainsAny(p, `[\`) || slices.ContainsFunc(some, isPattern) {
-				some = []string{"/"} // quoted signs, and names like patterns
-			}
-			if len(some) > 0 {
-				all = append(all, e.located(known, some)...)
-				continue
-			}
-		}
-		names := known.Locate(Server, p).Names
-		if len(names) == 0 {
-			names = []string{"/"}
-		}
-		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
-			names = append(names, path.Clean(p)) // a link may tell more by its name
-		}
-		all = append(all, names...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
-
 // searched adds to a search of a folder that its result names each file, if it is to show lines.
 func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 	var told struct {
@@ -242,13 +190,6 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
 }
 
-var (
-	fileLine   = pattern.New(`^(.+?)[:-][0-9]+[:-]`)
-	otherName  = pattern.New(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)`) // of a folder: a line has the end of its name elsewhere
-	fileHeader = pattern.New(`^diff --git a/(.+) b/(.+)$`)
-	ofLog      = pattern.New(`^(commit [0-9a-f]+( .*)?|(Author|Date|Merge): .*|[0-9a-f]{4,64} .*|[0-9]+\t[0-9]+\t.*| .*|---)$`)
-)
-
 // mayTell returns the label of a result of which its call was decided on as one that names each file: that of
 // credentials if it names one that may hold some, or if it cannot be read.
 func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
@@ -270,38 +211,9 @@ func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
 		if e.Tool == e.Host.search {
 			text = told.Content
 		}
-		if text != nil && harmless(*text, form) {
+		if text != nil && harmless(*text, form, newShelf(e, args)) {
 			return l
 		}
 	}
 	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
-}
-
-// harmless reports whether an output of a form names files that hold no credentials, and no others.
-func harmless(text string, form cmdline.Form) bool {
-	switch form {
-	case cmdline.Lines:
-		return everyLine(text, func(line string) bool { return line == "--" || names(fileLine(), line) })
-	case cmdline.Patch:
-		before, _, found := strings.Cut("\n"+text, "\ndiff --git ")
-		return text == "" || found && everyLine(before, ofLog().MatchString) && everyLine(text, func(line string) bool {
-			return !strings.HasPrefix(line, "diff ") || names(fileHeader(), line)
-		})
-	}
-	return false
-}
-
-func everyLine(text string, ok func(string) bool) bool {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" && !ok(line) {
-			return false
-		}
-	}
-	return true
-}
-
-// names reports whether a line names files, and none of them may hold credentials.
-func names(form *regexp.Regexp, line string) bool {
-	m := form.FindStringSubmatch(line)
-	return m != nil && !slices.ContainsFunc(m[1:], func(name string) bool { return !expression.PathNoSecrets(name) })
 }

@@ -166,6 +166,14 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "ls vendor", true, false}, {"claude-code", "cd out && ls", true, false},
 		{"claude-code", "cd clone && git log -5", true, false},
 		{"claude-code", "ls out/../..", true, false}, {"claude-code", "sort < out/page.txt", true, false},
+		// Shells find .. by its text, and programs by links.
+		{"claude-code", "cd out/.. && cat a.go", true, true}, {"claude-code", "cd p.js && cd .. && git status", false, false},
+		{"claude-code", "cd out && cd .. && ls", true, true}, {"claude-code", "cd ../x && ls", true, false},
+		// Links lead elsewhere once they are moved.
+		{"claude-code", "mv deep flat && cat flat/up.txt", true, true}, {"claude-code", "cp -r deep flat && cd flat && ls", true, true},
+		{"claude-code", "mv deep flat && cat */up.txt", true, true}, {"claude-code", "cp -R deep flat; sort < flat/up.txt", true, true},
+		{"claude-code", "cp -r deep/er flat && ls flat", false, true}, {"claude-code", "mv deep flat && ls p.js", false, true},
+		{"claude-code", "mv a.go b.go && cat b.go", false, false},
 		{"claude-code", "cat .env", false, true}, {"claude-code", "cat a.go .env | head -1", false, true},
 		{"claude-code", "grep x named.txt", false, true},
 		{"claude-code", "grep -r x .", false, true}, {"claude-code", "git diff | head", false, true},
@@ -221,6 +229,8 @@ func mixed(t *testing.T, host string) *machine {
 	m.file("q.txt", "")
 	m.file("vendor/x.go", "")
 	m.file("p.js/.env", "KEY=x\n")
+	m.file("deep/er/a.go", "package a\n")
+	m.link("../a.go", "deep/up.txt")
 	m.file(".docker/config.json", "{}")
 	m.file("empty.txt", "")
 	m.repository("", "")
@@ -236,6 +246,9 @@ func TestNamesInResults(t *testing.T) {
 	out := func(text string) input { return input{"stdout": text, "stderr": ""} }
 	m := mixed(t, "claude-code")
 	content := input{"pattern": "x", "output_mode": "content"}
+	for _, name := range []string{"src/b.go", "site.html-2024-06-01/.env", "p.js/b.md-1-x/.env", "two/a.go:1:x\nb.md:1:/.env"} {
+		m.file(name, "KEY=x")
+	}
 	for _, c := range []struct {
 		name, tool  string
 		input       input
@@ -267,6 +280,12 @@ func TestNamesInResults(t *testing.T) {
 		{"lines in the background", "Bash", input{"command": "rg -n x", "run_in_background": true}, out(""), true},
 		{"lines that go on elsewhere", "Bash", input{"command": "rg -n x"}, input{"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, true},
 		{"a folder like a line", "Grep", input{"pattern": "x", "output_mode": "content", "path": "a.go:1:/.."}, lines("a.go:1:/../.env:1:KEY=x"), true},
+		{"a folder with an end in its name", "Grep", content, lines("site.html-2024-06-01/.env:1:KEY=x"), true},
+		{"one beside it", "Grep", content, lines("site.html:06:x - 2024-06-01 12:30:45"), false},
+		{"one in a folder", "Bash", input{"command": "cd p.js && rg -n x"}, out("b.md-1-x/.env:1:KEY=x\n"), true},
+		{"a folder that is not there", "Grep", content, lines("gone/b.md-1-x/.env:1:KEY=x"), true},
+		{"a folder of two lines", "Grep", content, lines("two/a.go:1:x\nb.md:1:/.env:1:KEY=x"), true},
+		{"bytes that are not known", "Grep", content, lines("\uFFFDx.md:1:KEY=x"), true},
 		{"a text before patches", "Bash", input{"command": "git show HEAD"}, out("KEY=x\ncommit 1\n\n    m\n\n" + diff), true},
 		{"a failure", "Bash", input{"command": "git diff"}, nil, true},
 	} {

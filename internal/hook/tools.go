@@ -228,3 +228,6 @@ func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage,
 	}
 	return args, nil
 }
+
+// isAnywhere reports whether a command may run in any folder, as far as the event tells.
+func (e *Event) isAnywhere() bool { return e.Host.roams || e.Folder == "" }
