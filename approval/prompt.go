@@ -114,6 +114,9 @@ func NewPrompt(q *guard.Question) Prompt {
 	default:
 		p.Note = "It is shown once. No answer means no."
 	}
+	if q.Unshown {
+		p.Note = "The request does not show the thing that the arguments name; if the agent changes anything before, you are asked again. " + p.Note
+	}
 	return p
 }
 

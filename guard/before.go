@@ -186,7 +186,10 @@ func (g *Guard) depart(
 	if err := g.evidence.state.Sessions().Still(ctx, r.decided); err != nil {
 		return nil, err
 	}
-	first := g.tracer.AddCall(r.traced(), f, found)
+	first, stale := g.tracer.AddCall(r.traced(), f, found)
+	if stale {
+		return nil, session.ErrChanged
+	}
 	if r.asked { // results of the server may repeat the reply
 		return params, g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
@@ -295,7 +298,8 @@ func (g *Guard) Show(ctx context.Context, c *Call) (bool, error) {
 	}
 	showing := r.traced()
 	showing.Showing = true
-	return true, g.evidence.count(ctx, r.Session.Key, g.tracer.AddCall(showing, p.facts, p.found))
+	first, _ := g.tracer.AddCall(showing, p.facts, p.found)
+	return true, g.evidence.count(ctx, r.Session.Key, first)
 }
 
 // eventShown is the effect of events of calls that their servers are shown before they are decided.

@@ -41,7 +41,7 @@ func TestSwap(t *testing.T) {
 		t.Errorf("the new policy does not decide: %+v", v)
 	}
 	f.g.Swap(p, policy.Audit)
-	if v := f.g.Before(t.Context(), send); v.Effect != policy.Allow {
+	if v := f.g.Before(t.Context(), read); v.Effect != policy.Allow {
 		t.Errorf("the new mode does not count: %+v", v)
 	}
 

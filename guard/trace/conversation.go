@@ -42,6 +42,8 @@ type conversation struct {
 	others    int  // the most calls of the session that were counted and not seen here
 	unseen    int  // 1 if there may have been others that are counted nowhere
 	joined    int  // traces so far
+
+	changes string // a digest of the changes that went out and that no person was asked about; see addChange
 }
 
 // A pace is how many calls went out.

@@ -42,6 +42,9 @@ type Finding struct {
 	Cut       bool     // there are more values
 	UserWords string   // what the user wrote in the session
 	Listed    []string // of a request for a page, the other pages that the same result lists
+	Since     string   // stands for the changes that went out before, of which no person was asked
+	Approved  bool     // a person was asked about just this call
+	Fixed     bool     // the call goes only if nothing went out Since
 
 	bits int        // that the choice of arguments can tell
 	to   []receiver // and to whom

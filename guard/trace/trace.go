@@ -125,7 +125,8 @@ func (t *Tracer) Describe(ref session.Ref, f *policy.SessionFacts) {
 // Trace traces the arguments of a call, and adds to the facts the origins, the destinations and the amount that it can
 // tell. If charge is set the amount is put on the accounts of its receivers: [Tracer.Discharge] takes it back.
 func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
-	found, others := new(Finding), t.begin(c, f)
+	found := new(Finding)
+	others := t.begin(c, f, found)
 	t.find(c, f, found, others)
 	t.charge(c, f, found, charge)
 	return found
@@ -134,7 +135,8 @@ func (t *Tracer) Trace(c *Call, f *policy.Facts, charge bool) *Finding {
 // Expect is Trace for a call that charges nobody: to trace it is left to the first rule that reads where its arguments
 // come from. The Finding is empty until then.
 func (t *Tracer) Expect(c *Call, f *policy.Facts) *Finding {
-	found, others := new(Finding), t.begin(c, f)
+	found := new(Finding)
+	others := t.begin(c, f, found)
 	found.later = func() {
 		found.later = nil
 		t.find(c, f, found, others)
@@ -148,7 +150,7 @@ func (t *Tracer) Expect(c *Call, f *policy.Facts) *Finding {
 
 // begin notes a call that is about to be decided, and fills in the facts of the session. It reports whether the session
 // may hold credentials of other servers.
-func (t *Tracer) begin(c *Call, f *policy.Facts) (others bool) {
+func (t *Tracer) begin(c *Call, f *policy.Facts, found *Finding) (others bool) {
 	s := t.sessions.of(c.Session)
 	others = !c.Host && t.holdsOtherSecrets(c, s, &f.Session)
 	s.mu.Lock()
@@ -156,6 +158,9 @@ func (t *Tracer) begin(c *Call, f *policy.Facts) (others bool) {
 	s.describe(&f.Session, t.sessions.now())
 	s.distrust(&f.Session)
 	s.foreign(f.Session.Calls) // noted now: the excess may be gone when a later call asks
+	if !f.PlainRead() {
+		found.Since = s.since(f.Session.Calls)
+	}
 	return others
 }
 
@@ -238,11 +243,16 @@ func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 
 // AddCall notes an allowed call. In a session with untrusted content, values that the agent makes up or passes on count
 // as untrusted from then on, so that they do not come back as a trusted server's own. It reports whether the call is
-// the first that the tracer knows of the session.
-func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) {
+// the first that the tracer knows of the session; and that it must not go out after all, and is not noted, if it is
+// fixed and something was changed since.
+func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale bool) {
 	s := t.sessions.of(c.Session)
 	t.sessions.change(s, func() {
+		if stale = found.Fixed && found.Since != s.since(f.Session.Calls); stale {
+			return
+		}
 		if !c.Showing {
+			s.addChange(c, f, found)
 			s.addCall(f, t.sessions.now())
 		}
 		if !c.Inquiry && c.Shown == nil {
@@ -268,10 +278,10 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first bool) 
 			}
 		}
 	})
-	if f.Session.Label.Untrusted {
+	if f.Session.Label.Untrusted && !stale {
 		t.sessions.above(c.Session, (*sessionTrace).doubt)
 	}
-	return first
+	return first, stale
 }
 
 // ExpectUntrusted notes that untrusted data is about to raise the session: a call that sees the label then knows its
