@@ -1,7 +1,10 @@
 package catalogue_test
 
 import (
+	"maps"
+	"path"
 	"regexp"
+	"slices"
 	"testing"
 )
 
@@ -31,4 +34,49 @@ func TestActingArguments(t *testing.T) {
 	if found < 10 {
 		t.Errorf("only %d arguments are found", found)
 	}
+}
+
+// TestFreshResults holds that a change that returns a record has the sources of that record: its results are the server's
+// own if there are none, or none but secrets that it made, or a reviewed list says so.
+func TestFreshResults(t *testing.T) {
+	fresh := reviewed(t, "testdata/fresh.txt")
+	used := map[string]bool{}
+	for entry, of := range read(t) {
+		for name, s := range of.Tools {
+			if s.Contract["readOnly"] == true {
+				continue
+			}
+			said := []said{s.Contract}
+			for _, w := range s.When {
+				said = append(said, over(w.Contract, s.Contract))
+			}
+			for _, c := range said {
+				returns := slices.DeleteFunc(c.list("returns"), func(v string) bool { return v == "credentials" })
+				if c["readOnly"] == true || len(returns) == 0 || len(c.list("sources")) != 1 || !c.has("sources", "system") {
+					continue
+				}
+				known := false
+				for glob := range fresh {
+					if ok, _ := path.Match(glob, entry+" "+name); ok {
+						known, used[glob] = true, true
+					}
+				}
+				if !known {
+					t.Errorf("%s %s returns %v of the record that it changes, as the system's", entry, name, returns)
+				}
+			}
+		}
+	}
+	for glob := range fresh {
+		if !used[glob] {
+			t.Errorf("%s is in testdata/fresh.txt for nothing", glob)
+		}
+	}
+}
+
+// over returns what is said where the refinement holds.
+func over(refined, base said) said {
+	all := maps.Clone(base)
+	maps.Copy(all, refined)
+	return all
 }

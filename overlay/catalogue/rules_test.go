@@ -3,7 +3,6 @@ package catalogue_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,25 +188,7 @@ func TestConnections(t *testing.T) {
 // TestOutsiders holds that results are untrusted wherever outsiders choose names or texts in them: all that is not must be in
 // testdata/closed.txt, with the reason.
 func TestOutsiders(t *testing.T) {
-	src, err := os.ReadFile("testdata/closed.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed, entry := map[string]bool{}, ""
-	for line := range strings.Lines(string(src)) {
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, " "):
-			for _, name := range strings.Fields(line) {
-				closed[entry+" "+name] = true
-			}
-		default:
-			var why string
-			if entry, why, _ = strings.Cut(line, ":"); strings.TrimSpace(why) == "" {
-				t.Errorf("%s has no reason", entry)
-			}
-		}
-	}
+	closed := reviewed(t, "testdata/closed.txt")
 	for entry, of := range read(t) {
 		for name, s := range of.Tools {
 			c := s.Contract
