@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -79,4 +80,32 @@ func over(refined, base said) said {
 	all := maps.Clone(base)
 	maps.Copy(all, refined)
 	return all
+}
+
+// alone are entries in whose conditions the absence of one argument, and nothing of the others, keeps a call from the public.
+var alone = map[string]string{
+	"azure":           "learn lists the commands and runs none",
+	"postgres-henkey": "without a connection string the database is the configured one",
+}
+
+// TestAbsenceNamesTheRest holds that a call goes nowhere public for the lack of one argument only if the condition lists
+// the arguments that it may have: another one, or one of the next version, may send too.
+func TestAbsenceNamesTheRest(t *testing.T) {
+	found := 0
+	for entry, of := range read(t) {
+		for name, s := range of.Tools {
+			for _, w := range s.When {
+				lowers := s.Contract.has("destinations", "public") && len(w.Contract.list("destinations")) > 0 && !w.Contract.has("destinations", "public")
+				if !lowers || !strings.Contains(w.If, "!has(") || alone[entry] != "" {
+					continue
+				}
+				if found++; !strings.Contains(w.If, "call.arguments.all(k, k in [") {
+					t.Errorf("%s %s is not public if %s, whatever else is in the arguments", entry, name, w.If)
+				}
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("only %d conditions are found", found)
+	}
 }
