@@ -29,7 +29,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestReachOnlyRises holds that a tool that may behave in two ways discloses and keeps what either does.
+// TestReachOnlyRises holds that a tool that may behave in two ways discloses and keeps the input if either does.
 func TestReachOnlyRises(t *testing.T) {
 	draw := func(t *rapid.T, name string) contract.Contract {
 		hint := rapid.SampledFrom([]contract.Hint{contract.Unknown, contract.Yes, contract.No})

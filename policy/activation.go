@@ -96,11 +96,11 @@ func known[T ~string](v contract.Values[T]) bool {
 	return ok
 }
 
-// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not
+// egress reports whether an outsider may learn of the call: the agent chose it, the contract that counts does not
 // rule out that its input becomes public, and it tells something. A change tells something whatever its arguments are,
 // and so does a choice among the tools and resources of a server that nobody vouches for; any other read tells its
-// arguments. Where a contract states where the input is kept, that settles who learns it (SEP-1913, Destination); one that
-// says that it is kept nowhere settles that in a closed world alone.
+// arguments. Where a contract states where the input is kept, that settles who learns it (SEP-1913, Destination); one
+// that says that it is kept nowhere settles that in a closed world alone.
 func (a *activation) egress() bool {
 	return a.facts.goesOut() && a.annotations.Discloses()
 }
