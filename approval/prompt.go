@@ -317,7 +317,7 @@ func effects(c contract.Contract) string {
 		change = "It makes a change that can be undone"
 	}
 	switch {
-	case c.Destinations.Has(contract.Public):
+	case c.Discloses():
 		reach = "its data may become public."
 	case c.Destinations.Has(contract.Internal):
 		reach = "its data stays inside the organisation."

@@ -229,6 +229,18 @@ func stated[T ~string](values []T) Values[T] {
 	return Possible(values...)
 }
 
+// Discloses reports whether outsiders may learn the input of a call: it may become public, or it is used for the call
+// alone, by a tool that reaches an open world, where an outsider receives it without keeping it.
+func (c Contract) Discloses() bool {
+	return c.Destinations.Has(Public) || c.OpenWorld == Yes && c.Destinations.Has(Ephemeral)
+}
+
+// Keeps reports whether the input of a call may stay anywhere: of all calls but reads in a closed world that use it for
+// the call alone.
+func (c Contract) Keeps() bool {
+	return c.ReadOnly != Yes || c.OpenWorld == Yes || !Possible(Ephemeral).set.Contains(c.Destinations.set)
+}
+
 // hint returns the hint of a row. It stands apart from the table so that a contract on the stack stays there.
 func (c *Contract) hint(row int) *Hint {
 	switch row {

@@ -20,7 +20,7 @@ const (
 
 // give keeps the label of the hidden values in a call for its server, before they go out. A call that keeps nothing leaves none there.
 func (t *resourceLabels) give(ctx context.Context, r *request) error {
-	if len(r.Uses) == 0 || !r.keeps() {
+	if len(r.Uses) == 0 || !r.Effective.Keeps() {
 		return nil
 	}
 	l := withoutAlerts(r.actor()).Taint()

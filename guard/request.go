@@ -189,17 +189,12 @@ func (r *request) traced() *trace.Call {
 		ID: r.ID, Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
 		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
 		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
-		Host: r.Host, Keeps: r.keeps(), Inquiry: r.asked, Shown: r.shown,
+		Host: r.Host, Keeps: r.Effective.Keeps(), Inquiry: r.asked, Shown: r.shown,
 	}
 	if len(r.Confirmed.Destinations) > 0 && r.Method == "tools/call" && r.anything() == "" && len(r.Undeclared.Beside) == 0 {
 		c.Confirmed = r.Confirmed
 	}
 	return c
-}
-
-// keeps reports whether the server may keep the arguments: in all calls but reads that use them for the call alone.
-func (r *request) keeps() bool {
-	return r.Effective.ReadOnly != contract.Yes || !label.SetOf(contract.Ephemeral).Contains(r.Effective.Destinations.Set())
 }
 
 // place returns where findings in a part of the call are; false if there are no exceptions of such findings.
@@ -230,8 +225,8 @@ func (r *request) reads() bool {
 	if r.asked {
 		return false
 	}
-	destinations, known := r.Effective.Destinations.Known()
-	return r.Effective.ReadOnly == contract.Yes && known && !destinations.Has(contract.Public)
+	_, known := r.Effective.Destinations.Known()
+	return r.Effective.ReadOnly == contract.Yes && known && !r.Effective.Discloses()
 }
 
 // assumed reports whether neither operator nor server says how the call acts.

@@ -28,7 +28,7 @@ overlays:
       mail:
         contract: {readOnly: false, destructive: false, openWorld: true, destinations: [public], outcomes: [consequential], sources: [system], returns: []}
         arguments: {destination: [to], content: [body]}
-      page: {contract: {readOnly: true, openWorld: true, destinations: [ephemeral], sources: [untrustedPublic], returns: []}}
+      page: {contract: {readOnly: true, openWorld: false, destinations: [ephemeral], sources: [untrustedPublic], returns: []}}
       fetch:
         contract: {readOnly: true, openWorld: true, destinations: [public], sources: [untrustedPublic], returns: []}
         arguments: {destination: [url]}

@@ -96,24 +96,20 @@ func known[T ~string](v contract.Values[T]) bool {
 	return ok
 }
 
-// ephemeral is the destination of input that is used for the call and not kept.
-var ephemeral = label.SetOf(contract.Ephemeral)
-
-// egress reports whether somebody outside may learn of the call: the agent chose it, the contract that counts does not
+// egress reports whether an outsider may learn of the call: the agent chose it, the contract that counts does not
 // rule out that its input becomes public, and it tells something. A change tells something whatever its arguments are,
 // and so does a choice among the tools and resources of a server that nobody vouches for; any other read tells its
-// arguments. Where a contract states the destination, that settles who learns the input (SEP-1913, Destination), and an
-// open world does not widen it.
+// arguments. Where a contract states where the input is kept, that settles who learns it (SEP-1913, Destination); one
+// that says that it is kept nowhere settles that in a closed world alone.
 func (a *activation) egress() bool {
-	return a.facts.goesOut() && a.annotations.Destinations.Has(contract.Public)
+	return a.facts.goesOut() && a.annotations.Discloses()
 }
 
 // crosses reports whether a secret may get from one server to another: the session holds credentials, and the agent
 // gives the call arguments that may hold those of another server, or has told its server too much by many calls. A read
 // that keeps nothing of them takes nothing over.
 func (a *activation) crosses() bool {
-	keeps := !a.plainRead() || !ephemeral.Contains(a.annotations.Destinations.Set())
-	if !keeps || !a.facts.byAgent() || !a.session().Sensitivity.Has(label.Credentials) {
+	if !a.annotations.Keeps() || !a.facts.byAgent() || !a.session().Sensitivity.Has(label.Credentials) {
 		return false
 	}
 	if call := a.call(); call.Traced {

@@ -23,7 +23,7 @@ var argumentFacts = []fact{
 		"credentials may get from one server to another: the session holds some, not all of them came from " +
 			"the server of this call as far as Weir knows, and a value is neither, as a whole, the user's nor a " +
 			"trusted source's that is not private, or there is more beside the values, as for `call.verbatim`; " +
-			"not a plain read whose destination is `ephemeral`; or the server has been told more than 64 bits by " +
+			"not a plain read in a closed world whose destination is `ephemeral`; or the server has been told more than 64 bits by " +
 			"calls that each tell next to nothing, since the session read untrusted content or a person last " +
 			"accepted one"}),
 	flag(about{"call.verbatim", Chosen,
@@ -162,9 +162,9 @@ func (f *Facts) Egress() bool {
 		return false
 	}
 	if assumed(&f.Tool.Annotations) {
-		return f.Tool.Annotations.Destinations.Has(contract.Public)
+		return f.Tool.Annotations.Discloses()
 	}
-	return f.Tool.Annotations.Assume().Destinations.Has(contract.Public)
+	return f.Tool.Annotations.Assume().Discloses()
 }
 
 // goesOut reports whether the call tells its receivers something that the agent chose.

@@ -27,7 +27,8 @@ var (
 	silent       = contract.Contract{}
 	reader       = contract.Contract{ReadOnly: contract.Yes}
 	openReader   = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes}
-	inbox        = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Ephemeral)}
+	inbox        = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No, Destinations: contract.Possible(contract.Ephemeral)}
+	window       = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.Yes, Destinations: contract.Possible(contract.Ephemeral)}
 	publicReader = contract.Contract{ReadOnly: contract.Yes, Destinations: contract.Possible(contract.Public)}
 	shutReader   = contract.Contract{ReadOnly: contract.Yes, OpenWorld: contract.No}
 	drafts       = contract.Contract{Destructive: contract.No, OpenWorld: contract.No, Destinations: contract.Possible(contract.User)}
@@ -97,7 +98,7 @@ var defaultCases = []defaultCase{
 	{"a private session reads without arguments by that word", private, reader, unknown, none, policy.Allow, nil},
 	{"a private session reads from the open world", private, openReader, trusted, some, policy.Ask, rules(requestAsk)},
 	{"a private session reads from the open world without arguments", private, openReader, trusted, none, policy.Allow, nil},
-	{"a private session reads from an open world that keeps it", private, inbox, trusted, some, policy.Allow, nil},
+	{"a private session reads where nothing is kept", private, inbox, trusted, some, policy.Allow, nil},
 	{"a private session drafts", private, drafts, trusted, some, policy.Allow, nil},
 	{"a private session erases", private, eraser, trusted, some, policy.Allow, nil},
 	{"a private session drafts in the open world", private, openDrafts, trusted, some, policy.Allow, nil},
@@ -108,6 +109,7 @@ var defaultCases = []defaultCase{
 	{"both, and a request to the open world", both, openReader, trusted, some, policy.Ask, rules(requestAsk, tellAsk)},
 	{"both, and a request by a reader that says no more", both, reader, known, some, policy.Ask, rules(requestAsk, tellAsk)},
 	{"both, and a request that goes no further", both, inbox, trusted, some, policy.Allow, nil},
+	{"both, and an open world is told what nobody keeps", both, window, trusted, some, policy.Ask, rules(requestAsk, tellAsk)},
 	{"both, and a request without arguments", both, openReader, trusted, `{ }`, policy.Allow, nil},
 	{"both, and a request with none", both, openReader, trusted, none, policy.Allow, nil},
 	{"both, and a read from a closed world", both, shutReader, trusted, some, policy.Allow, nil},

@@ -34,6 +34,7 @@ func TestWhoIsBelieved(t *testing.T) {
 		{"known, readOnlyHint", reader, known, some, [5]policy.Effect{a, q, q, q, q}},
 		{"known, readOnlyHint, closed world", shutReader, known, some, [5]policy.Effect{a, a, a, a, q}},
 		{"known, readOnlyHint, ephemeral", inbox, known, some, [5]policy.Effect{a, a, a, a, a}},
+		{"known, readOnlyHint, ephemeral in an open world", window, known, some, [5]policy.Effect{a, q, q, q, q}},
 		{"known, readOnlyHint, no arguments", reader, known, none, [5]policy.Effect{a, a, a, a, a}},
 		{"known, draft, closed world", drafts, known, some, [5]policy.Effect{a, a, a, a, q}},
 		{"known, declares public", poster, known, some, [5]policy.Effect{a, q, q, q, q}},

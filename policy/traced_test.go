@@ -110,7 +110,7 @@ var tracedCases = []tracedCase{
 	{"both, an open draft with a link that was made up", both, openDrafts, with(to(user, user), made), policy.Ask, rules(madeAsk)},
 	{"both, an open draft with a link that somebody wrote", both, openDrafts, with(to(user, from("untrusted")), links), policy.Allow, nil},
 	{"both, a closed draft with a link that was made up", both, drafts, with(to(user, user), made), policy.Allow, nil},
-	{"both, a read from an open world that keeps it, with a link that was made up", both, inbox, with(to(user, user), made), policy.Allow, nil},
+	{"both, a read that keeps nothing, with a link that was made up", both, inbox, with(to(user, user), made), policy.Allow, nil},
 	{"both, mail with a link that was made up", both, openPoster, with(to(user, user), made), policy.Allow, nil},
 	{"private, an open draft with a link that was made up", private, openDrafts, with(to(user, user), made), policy.Allow, nil},
 	{"an open draft with a link that was made up", untrusted, openDrafts, with(to(user, user), made), policy.Allow, nil},

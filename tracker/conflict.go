@@ -25,7 +25,7 @@ const (
 func (t *Tracker) Conflicts(tool Tool) []Conflict {
 	seen, of := t.Label(), contract.Effective(tool.Declared, tool.Trust)
 	accepts, stated := of.Accepts.Known()
-	public := of.Destinations.Has(contract.Public)
+	public := of.Discloses()
 	var found []Conflict
 	for _, c := range []struct {
 		Conflict

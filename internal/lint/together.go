@@ -70,7 +70,7 @@ func (l *linter) trifecta() {
 		if t.holdsPrivate() {
 			private = append(private, name)
 		}
-		if c.Destinations.Has(contract.Public) {
+		if c.Discloses() {
 			out = append(out, name)
 		}
 	}

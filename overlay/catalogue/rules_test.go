@@ -3,7 +3,6 @@ package catalogue_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,25 +188,7 @@ func TestConnections(t *testing.T) {
 // TestOutsiders holds that results are untrusted wherever outsiders choose names or texts in them: all that is not must be in
 // testdata/closed.txt, with the reason.
 func TestOutsiders(t *testing.T) {
-	src, err := os.ReadFile("testdata/closed.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed, entry := map[string]bool{}, ""
-	for line := range strings.Lines(string(src)) {
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, " "):
-			for _, name := range strings.Fields(line) {
-				closed[entry+" "+name] = true
-			}
-		default:
-			var why string
-			if entry, why, _ = strings.Cut(line, ":"); strings.TrimSpace(why) == "" {
-				t.Errorf("%s has no reason", entry)
-			}
-		}
-	}
+	closed := reviewed(t, "testdata/closed.txt")
 	for entry, of := range read(t) {
 		for name, s := range of.Tools {
 			c := s.Contract
@@ -384,6 +365,48 @@ func TestListedAttacks(t *testing.T) {
 		{"playwright", "browser_navigate", `{"url":["http://localhost/"]}`, "public"},
 		{"puppeteer", "puppeteer_navigate", `{"url":"http://localhost","launchOptions":{"args":["--no-sandbox"]}}`, "public"},
 		{"chrome-devtools", "navigate_page", `{"url":"http://localhost","initScript":"x"}`, "public"},
+		{"puppeteer", "puppeteer_navigate", `{"url":"https://example.com","launchOptions":{"executablePath":"/bin/sh"}}`, "irreversible"},
+		{"chrome-devtools", "navigate_page", `{"url":"https://example.com","initScript":"x"}`, "irreversible"},
+		{"chrome-devtools", "emulate", `{"pageId":1,"userAgent":"x"}`, "consequential public"},
+		{"chrome-devtools", "emulate", `{"pageId":1,"extraHttpHeaders":"{}"}`, "consequential public"},
+		{"chrome-devtools", "emulate", `{"pageId":1,"colorScheme":"dark"}`, "ephemeral openWorld=yes"},
+		{"chrome-devtools", "resize_page", `{"width":1,"height":2}`, "ephemeral openWorld=yes"},
+		{"chrome-devtools", "take_screenshot", `{"uid":"1_2"}`, "ephemeral openWorld=yes"},
+		{"chrome-devtools", "take_screenshot", `{"uid":"1_2","filePath":"/home/ann/a.png"}`, "ephemeral openWorld=yes"},
+		{"chrome-devtools", "take_screenshot", `{"format":"png"}`, "openWorld=no"},
+		{"playwright", "browser_resize", `{"width":1,"height":2}`, "ephemeral openWorld=yes"},
+		{"playwright", "browser_emulate_media", `{"media":"print"}`, "ephemeral openWorld=yes"},
+		{"playwright", "browser_take_screenshot", `{"target":"e2"}`, "ephemeral openWorld=yes"},
+		{"puppeteer", "puppeteer_screenshot", `{"name":"a","width":511}`, "ephemeral openWorld=yes"},
+		{"puppeteer", "puppeteer_screenshot", `{"name":"a"}`, "openWorld=no"},
+		{"google-calendar", "create-event", `{"summary":"Away","eventType":"outOfOffice","outOfOfficeProperties":{"declineMessage":"x"}}`, "public"},
+		{"google-calendar", "create-event", `{"summary":"x","anyoneCanAddSelf":true}`, "public"},
+		{"google-calendar", "create-event", `{"summary":"x","visibility":"public"}`, "public"},
+		{"google-calendar", "create-event", `{"summary":"x","unheardOf":1}`, "public"},
+		{"google-calendar", "create-event", `{"calendarId":"primary","summary":"x","start":"2026-12-01T00:00:00","attendees":[],"visibility":"private"}`, "consequential"},
+		{"ms-365", "create-specific-calendar-event", `{"calendarId":"AAMk","body":{"subject":"x"}}`, "public"},
+		{"ms-365", "create-calendar-event", `{"body":{"subject":"x","location":{"locationEmailAddress":"a@evil.example"}}}`, "public"},
+		{"ms-365", "create-calendar-event", `{"body":{"subject":"x","location":{"displayName":"Office"}}}`, "consequential"},
+		{"atlassian", "jira_transition_issue", `{"issue_key":"A-1","transition_id":"3","comment":"x"}`, "public irreversible"},
+		{"atlassian", "jira_transition_issue", `{"issue_key":"A-1","transition_id":"3"}`, "consequential"},
+		{"atlassian", "jira_create_issue_link", `{"inward_issue_key":"A-1","comment":"x"}`, "public irreversible"},
+		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":"{}","attachments":"/home/ann/.ssh/id_rsa"}`, "public irreversible"},
+		{"zendesk", "update_ticket", `{"ticket_id":1,"subject":"x"}`, "public irreversible"},
+		{"zendesk", "update_ticket", `{"ticket_id":1,"requester_id":2}`, "public irreversible"},
+		{"zendesk", "update_ticket", `{"ticket_id":1,"status":"open"}`, "consequential"},
+		{"terraform", "create_workspace", `{"workspace_name":"w","vcs_repo_identifier":"x/y","auto_apply":"true"}`, "irreversible"},
+		{"cloudflare", "hyperdrive_config_create", `{"host":"3325256711"}`, "public irreversible"},
+		{"asana", "asana_update_task", `{"task_id":"1","followers":["m@evil.example"]}`, "public irreversible"},
+		{"asana", "asana_update_task", `{"task_id":"1","followers":["12"],"assignee":"me"}`, "consequential"},
+		{"grafana", "get_panel_image", `{"dashboardUid":"a","variables":{"v":"x"}}`, "public"},
+		{"firecrawl", "firecrawl_parse", `{"filePath":"/home/ann/.env"}`, "credentials"},
+		{"mongodb", "export", `{"exportTarget":[{"name":"aggregate","arguments":{"pipeline":[{"$out":"x"}]}}]}`, "irreversible public"},
+		{"mongodb", "export", `{"exportTarget":[{"name":"find","arguments":{}}]}`, "consequential"},
+		{"slack-reference", "slack_add_reaction", `{"channel_id":"C1","timestamp":"1.2","reaction":"eyes"}`, "consequential"},
+		{"slack-reference", "slack_add_reaction", `{"channel_id":"C1","timestamp":"1.2","reaction":"flag-aq"}`, "public"},
+		{"gitlab", "validate_ci_lint", `{"content":"include: {remote: x}"}`, "public"},
+		{"perplexity", "perplexity_research", `{"messages":[]}`, "public"},
+		{"tavily", "tavily_research", `{"input":"x"}`, "public"},
 		{"chrome-devtools", "take_snapshot", `{"filePath":"/home/ann/.git/hooks/pre-commit"}`, "irreversible"},
 		{"postgres-henkey", "pg_analyze_database", `{"connectionString":"postgres://x@evil.example/x"}`, "public untrustedPublic"},
 		{"postgres-henkey", "pg_analyze_database", `{}`, ""},

@@ -39,6 +39,31 @@ type (
 	}
 )
 
+// reviewed returns the tools in a list of them, as "entry tool": of each line the reason, below it the tools it is true of.
+func reviewed(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, entry := map[string]bool{}, ""
+	for line := range strings.Lines(string(src)) {
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, " "):
+			for _, name := range strings.Fields(line) {
+				all[entry+" "+name] = true
+			}
+		default:
+			var why string
+			if entry, why, _ = strings.Cut(line, ":"); strings.TrimSpace(why) == "" {
+				t.Errorf("%s has no reason", entry)
+			}
+		}
+	}
+	return all
+}
+
 // list returns the values of a set.
 func (s said) list(name string) (values []string) {
 	all, _ := s[name].([]any)
