@@ -46,7 +46,7 @@ func (a *approver) find(ctx context.Context, in decisionInput, d decision, q *Qu
 		return a.byPlan(ctx, in, d)
 	}
 	exact := redeemed == q.Binding
-	in.found.Approved, in.found.Fixed = exact, exact && in.leansOnState()
+	in.found.Approved, in.found.Fixed = exact, exact && leansOnState(&in)
 	if q.Later.Place && exact { // a further round that goes on unasked is nobody's approval
 		a.tracer.Grant(session, scope(in, d), in.found)
 	}
@@ -110,7 +110,7 @@ func scope(in decisionInput, d decision) trace.Scope {
 		"once", r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
 		alertIDs(in.alerts), in.raised, // a yes after an alert is for its own call, and for none that was approved before
 	}
-	if in.namesThing() {
+	if namesThing(&in) {
 		parts = append(parts, in.found.Since)
 	}
 	for _, m := range d.Matched {

@@ -45,7 +45,6 @@ type Question struct {
 	Leak      string         // how much the call, and those before it, could tell; "" if that is nothing or nobody could be meant to
 	UserWords string         // the user's messages in this session, as far as the host tells
 	Later     Later          // later calls that a yes covers too
-	Unshown   bool           // the arguments name a thing, such as a draft, and nobody states that they hold what goes
 
 	About // the agent session, the tool and its server
 	// The request of the host in the middle of which it comes up, if that is another: a server's question, or a call
@@ -62,6 +61,7 @@ type About struct {
 	Display string // how a trusted server describes calls of the tool, with names of arguments in braces; "" if it does not
 
 	Alerts   []string  // results that speak to the agent as attacks do; a yes answers these
+	Unshown  bool      // the arguments name a thing, such as a draft, and do not hold it
 	Burst    string    // tells of many calls after untrusted content; "" if there were few
 	Reported *Reported // why the result was reported as malicious; nil if it was not
 
@@ -124,8 +124,8 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.Origins = append(q.Origins, r.used()...)
 	}
 	since := ""
-	if in.leansOnState() {
-		since, q.Unshown = in.found.Since, f.Roles.Known && in.namesThing()
+	if leansOnState(&in) {
+		since, q.Unshown = in.found.Since, f.Roles.Known && namesThing(&in)
 	}
 	q.Binding = bind(
 		r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, string(canonical),
@@ -141,16 +141,16 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 // leansOnState reports whether a call acts on things as they are by then, such as a draft that is sent by its id or
 // commits that are pushed: nobody states that its arguments hold the content. An approval of it ends when anything is
 // changed meanwhile that no person was asked about.
-func (in *decisionInput) leansOnState() bool {
+func leansOnState(in *decisionInput) bool {
 	f := in.facts
 	return f.Phase == policy.OnCall && !in.request.asked && !f.PlainRead() && !(f.Roles.Known && len(f.Roles.Contents) > 0)
 }
 
 // namesThing reports whether a call leans on the state of a thing that its arguments may name. An address of the Web or
 // of mail is no such thing: its own text goes.
-func (in *decisionInput) namesThing() bool {
+func namesThing(in *decisionInput) bool {
 	f := in.facts
-	return in.leansOnState() && (!f.Roles.Known || len(f.Roles.Destinations) > 0 && f.Call.Hosts.Len() == 0)
+	return leansOnState(in) && (!f.Roles.Known || len(f.Roles.Destinations) > 0 && f.Call.Hosts.Len() == 0)
 }
 
 // Refusal returns the text about a call or an answer that nobody has accepted.
@@ -202,7 +202,7 @@ func grant(in decisionInput, by string) (to []overlay.Argument, binding string) 
 	slices.Sort(names)
 	carried := (in.found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
 	session := must(json.Marshal(in.facts.Session.Label))
-	if in.namesThing() {
+	if namesThing(&in) {
 		by += " " + in.found.Since
 	}
 	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "),

@@ -18,8 +18,8 @@ func (c *conversation) addChange(call *Call, f *policy.Facts, found *Finding) {
 	c.changes = hex.EncodeToString(sum[:])
 }
 
-// since returns what stands for the changes of a conversation so far that no person was asked about. Of calls of another
-// process, each may be one.
+// since returns a text that stands for the changes of a conversation so far that no person was asked about. Of calls of
+// another process each may be one.
 func (c *conversation) since(calls int) string {
 	return fmt.Sprintf("%s %d", c.changes, c.foreign(calls))
 }
