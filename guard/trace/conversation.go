@@ -43,7 +43,7 @@ type conversation struct {
 	unseen    int  // 1 if there may have been others that are counted nowhere
 	joined    int  // traces so far
 
-	changes string // a digest of the changes that went out and that no person was asked about; see addChange
+	changes int // calls that went out, may have changed something, and were no person's approval
 }
 
 // A pace is how many calls went out.
@@ -114,6 +114,12 @@ func (s *sessionTrace) takeOne() bool {
 func (c *conversation) foreign(calls int) int {
 	c.others = max(c.others, calls-c.seen)
 	return c.others
+}
+
+// since returns a text that stands for the changes so far that no person was asked about. Of calls of other processes, or
+// before this conversation began here, each may be one.
+func (c *conversation) since(calls int) string {
+	return strconv.Itoa(c.changes) + " " + strconv.Itoa(c.foreign(calls))
 }
 
 // missed returns how many calls of the session went out that are in no account.

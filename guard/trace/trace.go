@@ -252,8 +252,10 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale
 			return
 		}
 		if !c.Showing {
-			s.addChange(c, f, found)
 			s.addCall(f, t.sessions.now())
+			if !f.PlainRead() && !found.Approved {
+				s.changes++
+			}
 		}
 		if !c.Inquiry && c.Shown == nil {
 			first = s.seen == 0
