@@ -99,8 +99,8 @@ func (c *check) leadsTo(e *endpoint, text string, loose bool) bool {
 	}
 }
 
-// longestHost is how far before a port its host is looked for, and longestIPv6 how far an address in brackets, in bytes:
-// none is longer.
+// longestHost is how far before a port its host is looked for, and longestIPv6 how far an address in brackets, in
+// bytes: none is longer.
 const (
 	longestHost = 1 << 10
 	longestIPv6 = 128

@@ -220,7 +220,7 @@ func (c *check) isFolder(text string) bool {
 		return false
 	}
 	for _, abs := range c.absolutes(text, c.site) {
-		if c.disk.stat(abs).kind == folder {
+		if c.disk.follow(abs).node.kind == folder {
 			return true
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // networkWords are words of commands and code that speak to a port.
-var networkWords = []string{"port", "ports", "connect", "connection", "socket", "sock", "tcp", "dial", "http", "https", "ws", "wss", "fetch", "request",
+var networkWords = []string{"port", "ports", "connect", "connection", "socket", "sock", "tcp", "dial", "http", "https", "ws", "wss",
+	"fetch", "request",
 	"requests", "url", "uri", "host", "hostname", "curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "ssh", "client", "net", "proxy"}
 
 // firstPort is the first port that needs no rights of the administrator: smaller numbers stand for too much else.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -46,24 +45,24 @@ const (
 
 // completed returns the arguments of a call with the members that its folder gives it.
 func (e *Event) completed(known Ground) (json.RawMessage, error) {
-	args, err := e.arguments()
-	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
+	args, err := e.arguments(known)
+	if err != nil || known == nil || e.strange(known) != "" || e.Tool == "" {
 		return args, err
 	}
 	if e.Tool == e.Host.shell.tool {
 		return e.understood(known, args)
 	}
 	if s, searches := e.Host.searches[e.Tool]; searches {
-		folders := e.folders(s)
-		if e.reachesHosts(cmdline.Deed{Within: folders}) {
-			folders = []string{everything}
+		shows, ok := e.located(known, e.folders(known, s))
+		if !ok {
+			shows = []string{everything}
 		}
-		args, err = withMembers(args, map[string]any{memberShows: withContents(e.located(known, folders))})
+		args, err = withMembers(args, map[string]any{memberShows: withContents(known, shows)})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
 	}
-	return e.searched(args)
+	return e.searched(known, args)
 }
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
@@ -73,12 +72,16 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
 	deed, ok := e.Host.shell.reads(line)
-	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
+	if !ok || e.reachesHosts(known, deed) || deed.Hooks && e.isAnywhere() {
 		return withMembers(args, anything)
 	}
-	deed.Within, deed.Shows, deed.Writes = e.located(known, deed.Within), e.located(known, deed.Shows), e.located(known, deed.Writes)
 	if !e.isAnywhere() {
-		deed.Writes = append(deed.Writes, e.located(known, e.into(deed))...)
+		deed.Writes = append(deed.Writes, e.into(known, deed)...)
+	}
+	for _, paths := range []*[]string{&deed.Within, &deed.Shows, &deed.Writes} {
+		if *paths, ok = e.located(known, *paths); !ok {
+			return withMembers(args, anything)
+		}
 	}
 	if deed.Hooks && slices.ContainsFunc(deed.Within, func(p string) bool { return known.Starts(Server, p) != "" }) {
 		deed.Does = cmdline.Building
@@ -89,11 +92,11 @@ func (e *Event) understood(known Ground, args json.RawMessage) (json.RawMessage,
 		return withMembers(args, anything)
 	}
 	members := map[string]any{
-		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: withContents(deed.Shows),
+		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: withContents(known, deed.Shows),
 		memberWrites: deed.Writes, memberOthers: deed.Others,
 	}
 	_, apart := rawjson.Get(args, "run_in_background") // its output comes with other calls
-	if deed.Names != "" && !apart && e.Host.streams && !slices.ContainsFunc(deed.Shows, speaksOfSecrets) {
+	if deed.Names != "" && !apart && e.Host.streams && !slices.ContainsFunc(deed.Shows, func(p string) bool { return speaksOfSecrets(known, p) }) {
 		members[memberNames] = deed.Names
 	}
 	return withMembers(args, members)
@@ -127,16 +130,20 @@ var anything = map[string]any{
 }
 
 // reachesHosts reports whether a path may lead to another host: by a share of Windows, or a folder in which hosts are
-// mounted when they are named. To look at it would be a connection already.
-func (e *Event) reachesHosts(deed cmdline.Deed) bool {
+// mounted when they are named, by its text or where its links lead. To look at it would be a connection already.
+func (e *Event) reachesHosts(known Ground, deed cmdline.Deed) bool {
 	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
 		if share().MatchString(p) {
 			return true
 		}
+		known := known
 		if !strings.HasPrefix(p, "/") {
 			p = e.Folder + "/" + p
+			if e.isAnywhere() {
+				known = nil
+			}
 		}
-		return mounts().MatchString(path.Clean(p))
+		return mounts().MatchString(path.Clean(p)) || known != nil && len(known.Locate(Server, p).Names) == 0
 	})
 }
 
@@ -146,22 +153,22 @@ var (
 )
 
 // into returns the files that a copy writes below its target, unless that is a file.
-func (e *Event) into(deed cmdline.Deed) []string {
-	return slices.DeleteFunc(deed.Into, func(p string) bool {
+func (e *Event) into(known Ground, deed cmdline.Deed) []string {
+	return slices.DeleteFunc(slices.Clone(deed.Into), func(p string) bool {
 		if !strings.HasPrefix(p, "/") {
 			p = e.Folder + "/" + p
 		}
-		info, err := os.Stat(p[:strings.LastIndexByte(p, '/')])
+		info, err := look(known, p[:strings.LastIndexByte(p, '/')])
 		return err == nil && info.Mode().IsRegular()
 	})
 }
 
 // withContents adds to each folder a file in it of which nothing is known, so that the name of the folder does not
 // stand for them.
-func withContents(paths []string) []string {
+func withContents(known Ground, paths []string) []string {
 	all := slices.Clone(paths)
 	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil && info.IsDir() {
+		if info, err := look(known, p); err == nil && info.IsDir() {
 			all = append(all, filepath.Join(p, "*"))
 		}
 	}
@@ -170,8 +177,8 @@ func withContents(paths []string) []string {
 
 // speaksOfSecrets reports whether a file, or some file in a folder, may hold credentials, whatever a result calls it.
 // The path is the one that links lead to.
-func speaksOfSecrets(p string) bool {
-	switch info, err := os.Stat(p); {
+func speaksOfSecrets(known Ground, p string) bool {
+	switch info, err := look(known, p); {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
 	case err == nil && info.IsDir() && p != "/":
@@ -180,47 +187,8 @@ func speaksOfSecrets(p string) bool {
 	return !expression.PathNoSecrets(p)
 }
 
-// maxMatches is how many files a pattern may stand for that are looked at one by one.
-const maxMatches = 64
-
-// located returns the files that paths lead to from the folder of the event, each once. Where that may be any folder,
-// a relative path may lead to any file.
-func (e *Event) located(known Ground, paths []string) []string {
-	all := []string{}
-	for _, p := range paths {
-		if !strings.HasPrefix(p, "/") {
-			p = e.Folder + "/" + p
-			if e.isAnywhere() {
-				p = "/"
-			}
-		}
-		if isPattern(p) {
-			some, err := filepath.Glob(p)
-			if err != nil || len(some) > maxMatches || strings.ContainsAny(p, `[\`) || slices.ContainsFunc(some, isPattern) {
-				some = []string{"/"} // quoted signs, and names like patterns
-			}
-			if len(some) > 0 {
-				all = append(all, e.located(known, some)...)
-				continue
-			}
-		}
-		names := known.Locate(Server, p).Names
-		if len(names) == 0 {
-			names = []string{"/"}
-		}
-		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
-			names = append(names, path.Clean(p)) // a link may tell more by its name
-		}
-		all = append(all, names...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func isPattern(p string) bool { return strings.ContainsAny(p, "*?") }
-
 // searched adds to a search of a folder that its result names each file, if it is to show lines.
-func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
+func (e *Event) searched(known Ground, args json.RawMessage) (json.RawMessage, error) {
 	var told struct {
 		Path string
 		Mode string `json:"output_mode"`
@@ -236,7 +204,7 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 	if !strings.HasPrefix(told.Path, "/") {
 		told.Path = e.Folder + "/" + told.Path
 	}
-	if info, err := os.Stat(told.Path); err != nil || !info.IsDir() {
+	if info, err := look(known, told.Path); err != nil || !info.IsDir() {
 		return args, nil
 	}
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})
