@@ -63,11 +63,24 @@ var quotes = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ")
 // program computes as it runs.
 func (c *check) command(text string, surely bool) string {
 	unquoted := quotes.Replace(text)
+	if surely && len(text) <= maxExpanded {
+		begun := c.site.bases
+		if bases := c.goes(unquoted); len(bases) > len(begun) {
+			c.site.bases, c.looked = bases, nil
+			defer func() { c.site.bases, c.looked = begun, nil }()
+		}
+		if why := c.expanded(widened(text)); why != "" {
+			return why
+		}
+	}
 	for _, form := range appendNew(nil, text, unquoted) {
 		if why := c.names(form, surely); why != "" {
 			return why
 		}
-		if why := c.acts(form, surely); why != "" {
+		if !surely {
+			continue
+		}
+		if why := c.acts(form, false); why != "" {
 			return why
 		}
 	}
@@ -77,11 +90,16 @@ func (c *check) command(text string, surely bool) string {
 // toNowhere matches redirections that change no file.
 var toNowhere = pattern.New(`[12]?>&[12]($|[\s;|&)])|[&12]?>>? ?/dev/null($|[\s;|&)])`)
 
+// changes reports whether a command may change files.
+func changes(text string) bool {
+	return slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
+		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
+	}) || strings.Contains(toNowhere().ReplaceAllString(text, ""), ">")
+}
+
 // names looks at each word of a text.
 func (c *check) names(text string, surely bool) string {
-	changes := surely && slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
-		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
-	}) || surely && strings.Contains(toNowhere().ReplaceAllString(text, ""), ">")
+	changes := surely && changes(text)
 	for _, signs := range []string{" \t\r\n;|&<>()\"'`{},", " \t\r\n;|&<>()\"'`{},=:[]@"} {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(signs, r) }) {
 			if len(word) > maxPath {
@@ -115,7 +133,7 @@ func (c *check) isNamed(word string, surely, changes bool) bool {
 		case !surely && !own.telling:
 		case sameName(base, own.base) && (own.telling || filepath.Ext(own.base) != "" || changes):
 			return true
-		case changes && strings.ContainsAny(base, "*?[") && matches(base, own.base):
+		case changes && (base == slashed || len(c.site.bases) == 0) && strings.ContainsAny(base, "*?[") && matches(base, own.base): // others: see wide
 			return true
 		}
 	}
@@ -132,17 +150,15 @@ func matches(glob, name string) bool {
 	return ok || err != nil
 }
 
-// acts looks for commands that take away a folder around Weir's own files, or end its process.
-func (c *check) acts(text string, surely bool) string {
-	if !surely {
-		return ""
-	}
-	for segment := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";|&\n", r) }) {
-		tokens := strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(" \t\r()\"'`{},<>", r) })
+// acts looks for commands that take away a folder around Weir's own files, or end its process. In a wide text words
+// may be patterns.
+func (c *check) acts(text string, wide bool) string {
+	for segment := range strings.FieldsFuncSeq(text, isBreak) {
+		tokens := strings.FieldsFunc(segment, isGap)
 		for i, token := range tokens {
 			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
 			switch args := operands(tokens[i+1:]); {
-			case slices.Contains(signals, verb) && c.hits(text):
+			case slices.Contains(signals, verb) && (c.hits(text) || hitsByPattern(verb, tokens[i+1:])):
 				return "weir's own process"
 			case slices.Contains(removers, verb):
 			case slices.Contains(movers, verb):
@@ -151,7 +167,7 @@ func (c *check) acts(text string, surely bool) string {
 				continue
 			}
 			for _, arg := range operands(tokens[i+1:]) {
-				if why := c.path(arg, true); why != "" {
+				if why := c.around(arg, wide); why != "" {
 					return why
 				}
 			}
