@@ -116,8 +116,8 @@ func (c *conversation) foreign(calls int) int {
 	return c.others
 }
 
-// since returns a text that stands for the changes so far that no person was asked about. Of calls of other processes, or
-// before this conversation began here, each may be one.
+// since returns a text that stands for the changes so far that no person was asked about. Of calls of other processes,
+// or before this conversation began here, each may be one.
 func (c *conversation) since(calls int) string {
 	return strconv.Itoa(c.changes) + " " + strconv.Itoa(c.foreign(calls))
 }

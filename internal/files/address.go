@@ -37,7 +37,8 @@ func (c *check) address(a guard.Text) string {
 	}
 	for _, text := range readings(a.Text) {
 		for i := range c.endpoints {
-			if e := &c.endpoints[i]; c.leadsTo(e, text, !a.Content) || isPort(a, e.port) && c.isHostGiven(e) {
+			e := &c.endpoints[i]
+			if c.leadsTo(e, text, !a.Content) || isPort(a, e.port) && c.isHostGiven(e) || isCommand(a.Path) && connects(c, e, text) {
 				return "weir itself at " + e.name
 			}
 		}
@@ -98,24 +99,40 @@ func (c *check) leadsTo(e *endpoint, text string, loose bool) bool {
 	}
 }
 
-// longestHost is how far before a port its host is looked for, in bytes: none is longer.
-const longestHost = 1 << 10
+// longestHost is how far before a port its host is looked for, and longestIPv6 how far an address in brackets, in
+// bytes: none is longer.
+const (
+	longestHost = 1 << 10
+	longestIPv6 = 128
+)
 
 func isDigitAt(s string, i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 
-// hostBefore returns the host at the end of a text that goes on with a port. It is "", and given, if there is a colon
-// and no host, which stands for this machine.
+// hostBefore returns the host at the end of a text that goes on with a port, from its last colon on unless it is in
+// brackets. It is "", and given, if there is a colon and no host, which stands for this machine. It looks no further
+// back than to the sign before the host, so that all ports of a text take time in proportion to the text.
 func hostBefore(text string, loose bool) (host string, given bool) {
 	before, given := strings.CutSuffix(text, ":")
-	if !given && loose {
+	if !given {
 		before = strings.TrimRight(text, gaps)
-		if n := len(text) - len(before); n == 0 || n > widestGap {
+		if n := len(text) - len(before); !loose || n == 0 || n > widestGap {
 			return "", false
 		}
-		host = before[strings.LastIndexAny(before, hostEnds)+1:]
-		return host, host != ""
 	}
-	return before[strings.LastIndexAny(before, hostEnds)+1:], given
+	if strings.HasSuffix(before, "]") {
+		before = before[max(0, len(before)-longestIPv6):]
+		open := strings.LastIndexByte(before, '[')
+		if open < 0 || strings.ContainsAny(before[open:], hostEnds) {
+			return "", false
+		}
+		return before[open:], true
+	}
+	i := len(before) - 1
+	for i >= 0 && before[i] != ':' && strings.IndexByte(hostEnds, before[i]) < 0 {
+		i--
+	}
+	host = before[i+1:]
+	return host, host != "" || given && (i < 0 || before[i] != ':')
 }
 
 // isHere reports whether a host is, or may be, this machine or the host of an endpoint.

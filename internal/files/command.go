@@ -66,11 +66,24 @@ var quotes = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "`", " ")
 // program computes as it runs.
 func (c *check) command(text string, surely bool) string {
 	unquoted := quotes.Replace(text)
+	if surely && len(text) <= maxExpanded {
+		begun := c.site.bases
+		if bases := goes(c, unquoted); len(bases) > len(begun) {
+			c.site.bases, c.looked = bases, nil
+			defer func() { c.site.bases, c.looked = begun, nil }()
+		}
+		if why := expanded(c, widened(text)); why != "" {
+			return why
+		}
+	}
 	for _, form := range appendNew(nil, text, unquoted) {
 		if why := c.names(form, surely); why != "" {
 			return why
 		}
-		if why := c.acts(form, surely); why != "" {
+		if !surely {
+			continue
+		}
+		if why := c.acts(form, false); why != "" {
 			return why
 		}
 	}
@@ -80,11 +93,16 @@ func (c *check) command(text string, surely bool) string {
 // toNowhere matches redirections that change no file.
 var toNowhere = pattern.New(`[12]?>&[12]($|[\s;|&)])|[&12]?>>? ?/dev/null($|[\s;|&)])`)
 
+// changes reports whether a command may change files.
+func changes(text string) bool {
+	return slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
+		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
+	}) || strings.Contains(toNowhere().ReplaceAllString(text, ""), ">")
+}
+
 // names looks at each word of a text.
 func (c *check) names(text string, surely bool) string {
-	changes := surely && slices.ContainsFunc(speech.NameWords(text), func(w string) bool {
-		return slices.Contains(removers, w) || slices.Contains(movers, w) || slices.Contains(writers, w)
-	}) || surely && strings.Contains(toNowhere().ReplaceAllString(text, ""), ">")
+	changes := surely && changes(text)
 	for _, signs := range []string{" \t\r\n;|&<>()\"'`{},", " \t\r\n;|&<>()\"'`{},=:[]@"} {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(signs, r) }) {
 			if len(word) > maxPath {
@@ -118,7 +136,7 @@ func (c *check) isNamed(word string, surely, changes bool) bool {
 		case !surely && !own.telling:
 		case sameName(base, own.base) && (own.telling || filepath.Ext(own.base) != "" || changes):
 			return true
-		case changes && strings.ContainsAny(base, "*?[") && matches(base, own.base):
+		case changes && (base == slashed || len(c.site.bases) == 0) && strings.ContainsAny(base, "*?[") && matches(base, own.base): // others: see wide
 			return true
 		}
 	}
@@ -135,17 +153,15 @@ func matches(glob, name string) bool {
 	return ok || err != nil
 }
 
-// acts looks for commands that take away a folder around Weir's own files, or end its process.
-func (c *check) acts(text string, surely bool) string {
-	if !surely {
-		return ""
-	}
+// acts looks for commands that take away a folder around Weir's own files, or end its process. In a wide text words
+// may be patterns.
+func (c *check) acts(text string, wide bool) string {
 	for segment := range segments(text) {
 		tokens := tokensOf(segment)
 		for i, token := range tokens {
 			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
 			switch args := operands(tokens[i+1:]); {
-			case slices.Contains(signals, verb) && c.hits(text):
+			case slices.Contains(signals, verb) && (c.hits(text) || hitsByPattern(verb, tokens[i+1:])):
 				return "weir's own process"
 			case slices.Contains(removers, verb):
 			case slices.Contains(movers, verb):
@@ -154,7 +170,7 @@ func (c *check) acts(text string, surely bool) string {
 				continue
 			}
 			for _, arg := range operands(tokens[i+1:]) {
-				if why := c.path(arg, true); why != "" {
+				if why := around(c, arg, wide); why != "" {
 					return why
 				}
 			}
@@ -165,14 +181,10 @@ func (c *check) acts(text string, surely bool) string {
 }
 
 // segments are the parts of a command that run beside each other.
-func segments(text string) iter.Seq[string] {
-	return strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";|&\n", r) })
-}
+func segments(text string) iter.Seq[string] { return strings.FieldsFuncSeq(text, isBreak) }
 
 // tokensOf returns the words of a part of a command, or of code.
-func tokensOf(segment string) []string {
-	return strings.FieldsFunc(segment, func(r rune) bool { return strings.ContainsRune(" \t\r()\"'`{},<>", r) })
-}
+func tokensOf(segment string) []string { return strings.FieldsFunc(segment, isGap) }
 
 // operands leaves out options.
 func operands(tokens []string) (all []string) {

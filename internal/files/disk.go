@@ -2,7 +2,7 @@ package files
 
 import "sync"
 
-// A disk is what one look-up has seen of the file system: it asks about each name once. The zero disk has seen nothing.
+// A disk is the file system as one look-up has seen it: it asks about each name once. The zero disk has seen nothing.
 // It is not safe for concurrent use, and emptied after each call, since files change.
 type disk struct {
 	seen    map[string]entry
@@ -38,14 +38,20 @@ func (d *disk) release(earlier *sync.Pool) {
 	}
 }
 
-// lstat is [os.Lstat].
+// lstat is [os.Lstat]. It is the one place that looks at names that others chose, and does not look at those on other
+// machines. The folder of the name has to be free of links, which the system would follow.
 func (d *disk) lstat(path string) (node, error) {
 	if n, ok := d.folders[path]; ok {
 		return n, nil
 	}
 	e, ok := d.seen[path]
 	if !ok {
-		if e.node, e.err = look(path, false); d.seen == nil {
+		if isElsewhere(path) {
+			e.err = errElsewhere
+		} else {
+			e.node, e.err = look(path, false)
+		}
+		if d.seen == nil {
 			d.seen = make(map[string]entry, usualNames)
 		}
 		d.seen[path] = e
@@ -61,10 +67,13 @@ func (d *disk) isProc(path string, n *node) bool {
 	return n.kind == folder && d.processes
 }
 
-// stat returns the file that a path leads to; none if nothing is there.
+// stat returns the file that a path leads to, of which the folder has no links; none if nothing is there.
 func (d *disk) stat(path string) node {
 	n, err := d.lstat(path)
-	if err == nil && (n.kind == link || n.kind == irregular) {
+	switch {
+	case err == nil && n.kind == link:
+		return d.walk(path).node
+	case err == nil && n.kind == irregular:
 		n, err = look(path, true)
 	}
 	if err != nil {

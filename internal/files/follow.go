@@ -20,6 +20,7 @@ type end struct {
 
 	blind   bool   // it may be any file: only the process that opens it finds out which
 	process string // in whose folder of /proc it is, by its number, "self" and the like; "" if in none
+	far     bool   // it is, or was on the way, on another machine that a name of the path chooses: nobody looked
 }
 
 // follow goes through a path as the system does, name by name: through links, those that lead nowhere yet included, and
@@ -52,7 +53,10 @@ func (d *disk) walk(path string) end {
 		w.unsure = true
 		w.at = filepath.Join(append([]string{w.at}, w.rest...)...)
 	}
-	e := end{path: w.at, unsure: w.unsure, blind: w.blind, process: w.process}
+	e := end{path: w.at, unsure: w.unsure, blind: w.blind, process: w.process, far: w.far}
+	if w.blind {
+		return e // to look would be to go there
+	}
 	if n, err := d.lstat(w.at); err == nil {
 		e.node = n
 		e.unsure = e.unsure || n.kind == regular && n.linked
@@ -98,6 +102,7 @@ type walk struct {
 
 	blind   bool // as in an end
 	process string
+	far     bool
 }
 
 func (w *walk) begin(path string) {
@@ -124,6 +129,7 @@ func (w *walk) step(name string) {
 		w.at = next
 	case err != nil:
 		w.at, w.unsure = next, true
+		w.far = w.far || errors.Is(err, errElsewhere)
 	case w.disk.isProc(next, &n):
 		w.proc(next)
 	case n.kind != link:

@@ -88,7 +88,11 @@ func (g *Ground) foreign(path string) string {
 
 // Cloned says of which remotes a file that was found lies in a clone that no person has confirmed; "" if in none.
 func (g *Ground) Cloned(path string) string {
-	for at := follow(path).path; ; {
+	e := follow(path)
+	if e.far {
+		return ""
+	}
+	for at := e.path; ; {
 		root, ok := repositoryOf(at)
 		if !ok {
 			return ""

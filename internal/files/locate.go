@@ -29,7 +29,7 @@ func newPlaces(opts Options) places {
 
 // Locate returns the files that a path, or a file URI, may mean to a server: for each folder that it may be relative
 // to, the file that the system opens. A server may resolve ".." in the text before it asks the system, so both ways are
-// followed. Of a path that may be any file nothing is known.
+// followed. Of a path that may be any file, or leads to another machine, nothing is known.
 func (p *places) Locate(server, path string) (at guard.Place) {
 	s := p.servers[server]
 	if len(path) > maxPath || strings.ContainsAny(path, "\x00") {
@@ -39,7 +39,7 @@ func (p *places) Locate(server, path string) (at guard.Place) {
 		for _, host := range s.hosts(abs) {
 			for _, way := range appendNew(nil, host, filepath.Clean(host)) {
 				e := follow(way)
-				if e.blind {
+				if e.blind || e.far {
 					return guard.Place{Unsure: true}
 				}
 				at.Names = appendNew(at.Names, e.path)

@@ -3,6 +3,7 @@ package files
 import (
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,7 +221,7 @@ func (c *check) isFolder(text string) bool {
 		return false
 	}
 	for _, abs := range c.absolutes(text, c.site) {
-		if c.disk.stat(abs).kind == folder {
+		if c.disk.follow(abs).node.kind == folder {
 			return true
 		}
 	}
@@ -241,6 +242,25 @@ func (c *check) hits(text string) bool {
 		}
 	}
 	return false
+}
+
+// hitsByPattern reports whether a command ends the processes whose names a regular expression fits, and one of its
+// words fits Weir's. Where one fits the whole command line of a process, all of its words have to.
+func hitsByPattern(verb string, args []string) bool {
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
+	}
+	if verb != "pkill" && !(verb == "killall" && has("-r", "--regexp", "-9r", "-ir", "-qr")) {
+		return false
+	}
+	words := operands(args)
+	fit := 0
+	for _, word := range words {
+		if fits, err := regexp.MatchString("(?i)"+word, "weir"); err == nil && fits && len(word) <= maxNumber {
+			fit++
+		}
+	}
+	return fit > 0 && (fit == len(words) || !has("-f", "--full"))
 }
 
 // A check looks for Weir's own in one call.

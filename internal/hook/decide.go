@@ -178,7 +178,7 @@ func (d *Decider) call(ctx context.Context, e *Event) (*guard.Call, error) {
 	c := &guard.Call{
 		ID: e.id(), Session: session.Ref{Key: note.Session(), Principal: d.Principal}, Server: Server, Host: true, Trust: contract.Untrusted,
 		Method: "tools/call", Name: e.Tool, Params: params, Arguments: args,
-		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(),
+		Overlay: d.Overlay.Tool(e.Tool), Violates: e.strange(d.Files),
 	}
 	c.Effective = c.Overlay.Effective(c.Declared, c.Trust)
 	if _, own := e.Host.tools[e.Tool]; own && e.Server == "" { // anyone may name a server like another

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -42,6 +43,8 @@ type finder struct {
 	*Event
 	known Ground
 	left  int // names that it may still look at
+
+	elsewhere bool // a path may lead to another machine, at which it did not look
 }
 
 func newFinder(e *Event, known Ground) *finder {
@@ -68,7 +71,7 @@ func (f *finder) located(ctx context.Context, paths []string) []string {
 		}
 		names := f.known.Locate(Server, p).Names
 		if len(names) == 0 {
-			names = []string{"/"}
+			f.elsewhere, names = true, []string{"/"}
 		}
 		if path.Clean(p) == strings.TrimSuffix(p, "/.") {
 			names = append(names, path.Clean(p)) // a link may tell more by its name
@@ -84,7 +87,7 @@ func (f *finder) rooted(p string) string {
 	switch {
 	case strings.HasPrefix(p, "/"):
 		return p
-	case f.isAnywhere():
+	case isAnywhere(f.Event):
 		return ""
 	}
 	return f.Folder + "/" + p
@@ -124,10 +127,11 @@ func (f *finder) passesLinks(ctx context.Context, m cmdline.Moves) bool {
 // holdsLinks reports whether a path is a link or a folder with links in it, as far as is known.
 func (f *finder) holdsLinks(p string) bool {
 	p = f.rooted(p)
+	if p == "" || isPattern(p) || f.left < 0 || len(f.known.Locate(Server, p).Names) == 0 {
+		return true
+	}
 	info, err := os.Lstat(p)
 	switch {
-	case p == "" || isPattern(p) || f.left < 0:
-		return true
 	case err != nil:
 		return !os.IsNotExist(err)
 	case !info.IsDir():
@@ -169,7 +173,7 @@ func (f *finder) matches(ctx context.Context, pattern string) (paths []string, o
 			if !f.spend(len(next)) {
 				return nil, false
 			}
-			next = slices.DeleteFunc(next, isMissing)
+			next = slices.DeleteFunc(next, f.isMissing)
 		}
 		paths = next
 	}
@@ -179,6 +183,7 @@ func (f *finder) matches(ctx context.Context, pattern string) (paths []string, o
 // namesIn returns the names in a folder; none if it is none.
 func (f *finder) namesIn(dir string) ([]string, bool) {
 	at := f.known.Locate(Server, dir).Names
+	f.elsewhere = f.elsewhere || len(at) == 0
 	if len(at) == 0 || slices.ContainsFunc(at, isMachine) {
 		return nil, false
 	}
@@ -191,6 +196,9 @@ func (f *finder) namesIn(dir string) ([]string, bool) {
 
 // namesIn returns the names in a folder, up to a number above zero.
 func namesIn(dir string, most int) ([]string, error) {
+	if isMachine(path.Clean(dir)) {
+		return nil, fs.ErrInvalid
+	}
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -212,8 +220,12 @@ func isNoFolder(err error) bool {
 	return os.IsNotExist(err) || os.IsPermission(err) || errors.Is(err, syscall.ENOTDIR)
 }
 
-func isMissing(path string) bool {
-	_, err := os.Lstat(path)
+func (f *finder) isMissing(p string) bool {
+	if len(f.known.Locate(Server, p).Names) == 0 {
+		f.elsewhere = true
+		return false
+	}
+	_, err := os.Lstat(p)
 	return err != nil
 }
 
@@ -228,3 +240,15 @@ func isMachine(p string) bool {
 		return p == folder || strings.HasPrefix(p, folder+"/")
 	})
 }
+
+// look is [os.Stat] of a path that others chose, which does not look where nothing is known: on other machines, above
+// all.
+func look(known Ground, p string) (fs.FileInfo, error) {
+	if known == nil || len(known.Locate(Server, p).Names) == 0 {
+		return nil, fs.ErrInvalid
+	}
+	return os.Stat(p)
+}
+
+// isAnywhere reports whether a command may run in any folder, as far as the event tells.
+func isAnywhere(e *Event) bool { return e.Host.roams || e.Folder == "" }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
-	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/label"
 )
@@ -32,24 +30,21 @@ const (
 
 // completed returns the arguments of a call with the members that its folder gives it.
 func (e *Event) completed(ctx context.Context, known Ground) (json.RawMessage, error) {
-	args, err := e.arguments()
-	if err != nil || known == nil || e.strange() != "" || e.Tool == "" {
+	args, err := e.arguments(known)
+	if err != nil || known == nil || e.strange(known) != "" || e.Tool == "" {
 		return args, err
 	}
 	if e.Tool == e.Host.shell.tool {
 		return e.understood(ctx, known, args)
 	}
 	if s, searches := e.Host.searches[e.Tool]; searches {
-		folders := e.folders(s)
-		if e.reachesHosts(cmdline.Deed{Within: folders}) {
-			folders = []string{everything}
-		}
-		args, err = withMembers(args, map[string]any{memberShows: withContents(newFinder(e, known).located(ctx, folders))})
+		shows := newFinder(e, known).located(ctx, e.folders(known, s))
+		args, err = withMembers(args, map[string]any{memberShows: withContents(known, shows)})
 	}
 	if err != nil || e.Tool != e.Host.search {
 		return args, err
 	}
-	return e.searched(args)
+	return e.searched(known, args)
 }
 
 // understood adds the deed of a command. A command that does more than read has to stay in folders of the user's
@@ -59,7 +54,7 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 	raw, _ := rawjson.Get(args, "command")
 	line, _ := rawjson.String(raw)
 	deed, ok := e.Host.shell.reads(line)
-	if !ok || e.reachesHosts(deed) || deed.Hooks && e.isAnywhere() {
+	if !ok || e.reachesHosts(known, deed) || deed.Hooks && isAnywhere(e) {
 		return withMembers(args, anything)
 	}
 	find := newFinder(e, known)
@@ -67,8 +62,11 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 		return withMembers(args, anything)
 	}
 	deed.Within, deed.Shows, deed.Writes = find.located(ctx, deed.Within), find.located(ctx, deed.Shows), find.located(ctx, deed.Writes)
-	if !e.isAnywhere() {
-		deed.Writes = append(deed.Writes, find.located(ctx, e.into(deed))...)
+	if !isAnywhere(e) {
+		deed.Writes = append(deed.Writes, find.located(ctx, e.into(known, deed))...)
+	}
+	if find.elsewhere {
+		return withMembers(args, anything)
 	}
 	if deed.Hooks && find.runs(ctx, deed) {
 		deed.Does = cmdline.Building
@@ -79,11 +77,11 @@ func (e *Event) understood(ctx context.Context, known Ground, args json.RawMessa
 		return withMembers(args, anything)
 	}
 	members := map[string]any{
-		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: withContents(deed.Shows),
+		memberDoes: deed.Does, memberWithin: deed.Within, memberShows: withContents(known, deed.Shows),
 		memberWrites: deed.Writes, memberOthers: deed.Others,
 	}
 	_, apart := rawjson.Get(args, "run_in_background") // its output comes with other calls
-	if deed.Names != "" && !apart && e.Host.streams && !slices.ContainsFunc(deed.Shows, speaksOfSecrets) {
+	if deed.Names != "" && !apart && e.Host.streams && !slices.ContainsFunc(deed.Shows, func(p string) bool { return speaksOfSecrets(known, p) }) {
 		members[memberNames] = deed.Names
 	}
 	return withMembers(args, members)
@@ -113,42 +111,23 @@ var anything = map[string]any{
 	memberDoes: "any", memberWithin: []string{"/"}, memberShows: []string{"/"}, memberWrites: []string{}, memberOthers: true,
 }
 
-// reachesHosts reports whether a path may lead to another host: by a share of Windows, or a folder in which hosts are
-// mounted when they are named. To look at it would be a connection already.
-func (e *Event) reachesHosts(deed cmdline.Deed) bool {
-	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
-		if share().MatchString(p) {
-			return true
-		}
-		if !strings.HasPrefix(p, "/") {
-			p = e.Folder + "/" + p
-		}
-		return mounts().MatchString(path.Clean(p))
-	})
-}
-
-var (
-	share  = pattern.New(`^[/\\]{2}[^/ ]`)
-	mounts = pattern.New(`(?i)^/(net|afs)(/|$)`)
-)
-
 // into returns the files that a copy writes below its target, unless that is a file.
-func (e *Event) into(deed cmdline.Deed) []string {
-	return slices.DeleteFunc(deed.Into, func(p string) bool {
+func (e *Event) into(known Ground, deed cmdline.Deed) []string {
+	return slices.DeleteFunc(slices.Clone(deed.Into), func(p string) bool {
 		if !strings.HasPrefix(p, "/") {
 			p = e.Folder + "/" + p
 		}
-		info, err := os.Stat(p[:strings.LastIndexByte(p, '/')])
+		info, err := look(known, p[:strings.LastIndexByte(p, '/')])
 		return err == nil && info.Mode().IsRegular()
 	})
 }
 
 // withContents adds to each folder a file in it of which nothing is known, so that the name of the folder does not
 // stand for them.
-func withContents(paths []string) []string {
+func withContents(known Ground, paths []string) []string {
 	all := slices.Clone(paths)
 	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil && info.IsDir() {
+		if info, err := look(known, p); err == nil && info.IsDir() {
 			all = append(all, filepath.Join(p, "*"))
 		}
 	}
@@ -157,8 +136,8 @@ func withContents(paths []string) []string {
 
 // speaksOfSecrets reports whether a file, or some file in a folder, may hold credentials, whatever a result calls it.
 // The path is the one that links lead to.
-func speaksOfSecrets(p string) bool {
-	switch info, err := os.Stat(p); {
+func speaksOfSecrets(known Ground, p string) bool {
+	switch info, err := look(known, p); {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
 	case err == nil && info.IsDir() && p != "/":
@@ -168,7 +147,7 @@ func speaksOfSecrets(p string) bool {
 }
 
 // searched adds to a search of a folder that its result names each file, if it is to show lines.
-func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
+func (e *Event) searched(known Ground, args json.RawMessage) (json.RawMessage, error) {
 	var told struct {
 		Path string
 		Mode string `json:"output_mode"`
@@ -184,7 +163,7 @@ func (e *Event) searched(args json.RawMessage) (json.RawMessage, error) {
 	if !strings.HasPrefix(told.Path, "/") {
 		told.Path = e.Folder + "/" + told.Path
 	}
-	if info, err := os.Stat(told.Path); err != nil || !info.IsDir() {
+	if info, err := look(known, told.Path); err != nil || !info.IsDir() {
 		return args, nil
 	}
 	return withMembers(args, map[string]any{memberNames: cmdline.Lines})

@@ -57,6 +57,8 @@ func TestOwnCommands(t *testing.T) {
 	m.link(filepath.Join(outside, "b.go"), "d.txt/b.go")
 	m.file(filepath.Join(outside, "b.go"), "package b\n")
 	m.link(outside, "out")
+	m.link("/", "top")
+	m.link("top/net/host", "deep")
 	m.repository("", "")
 	m.repository("clone", "[remote \"origin\"]\n\turl = https://evil.example/x\n")
 	for _, c := range []struct {
@@ -78,6 +80,8 @@ func TestOwnCommands(t *testing.T) {
 		{"npm run build 2>&1 | tail -5", pass, ask},
 		{"rm -rf src", pass, ask}, {"mv src/a.go src/b.go", pass, ask}, {"git restore src/a.go", pass, ask},
 		{"cp x/M* d.txt", pass, ask}, {"cat //host/share/x.txt", ask, ask}, {"cat '\\\\host\\share\\x.txt'", ask, ask}, {"cd /net && cat host/x", ask, ask}, {"cat /net/host/x.txt", ask, ask},
+		{"ls top/net/host", ask, ask}, {"ls top/net/*", ask, ask}, {"cat deep/x.txt", ask, ask}, {"ls dee?/x", ask, ask}, {"ls deep/*", ask, ask},
+		{"ls top/tmp", pass, pass}, {"ls src/*.go", pass, pass}, {"cat s*c/a.go", pass, pass}, {"ls none/*", pass, pass},
 		{"rg -n '// needle' src", pass, pass},
 		{"echo x > Makefile", pass, ask}, {"echo x > src/.env", pass, ask}, {"cp src/a.go package.json", pass, ask},
 		{"touch AGENTS.md", pass, ask},

@@ -3,13 +3,14 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
 	"github.com/weir-mcp/weir/overlay"
@@ -21,12 +22,12 @@ func (h *Host) Overlay() (*overlay.Set, error) {
 }
 
 // arguments returns the arguments of a call with the folders that a search looks through.
-func (e *Event) arguments() (json.RawMessage, error) {
+func (e *Event) arguments(known Ground) (json.RawMessage, error) {
 	s, searches := e.Host.searches[e.Tool]
 	if !searches {
 		return e.Input, nil
 	}
-	all := e.folders(s)
+	all := e.folders(known, s)
 	var value any = all
 	if s.path != severalPaths {
 		value = all[0]
@@ -36,13 +37,13 @@ func (e *Event) arguments() (json.RawMessage, error) {
 
 // strange says which argument nothing is known of, or which path leads elsewhere in the host; "" if there is none, or
 // the whole tool is not known, which may do anything.
-func (e *Event) strange() string {
-	known, ok := e.Host.tools[e.Tool]
+func (e *Event) strange(known Ground) string {
+	members, ok := e.Host.tools[e.Tool]
 	if !ok {
 		return ""
 	}
 	for name := range rawjson.Members(e.Input) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(members, name) {
 			return fmt.Sprintf("nothing is known of the argument %+.80q", name)
 		}
 	}
@@ -53,8 +54,34 @@ func (e *Event) strange() string {
 			}
 		}
 	}
-	return e.oddPath()
+	if s, searches := e.Host.searches[e.Tool]; searches && e.reachesHosts(known, cmdline.Deed{Within: e.folders(known, s)}) {
+		return "the search may lead to another machine"
+	}
+	return e.oddPath(known)
 }
+
+// reachesHosts reports whether a path may lead to another host: by a share of Windows, or a folder in which hosts are
+// mounted when they are named, by its text or where its links lead. To look at it would be a connection already.
+func (e *Event) reachesHosts(known Ground, deed cmdline.Deed) bool {
+	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
+		if share().MatchString(p) {
+			return true
+		}
+		known := known
+		if !strings.HasPrefix(p, "/") {
+			p = e.Folder + "/" + p
+			if isAnywhere(e) {
+				known = nil
+			}
+		}
+		return mounts().MatchString(path.Clean(p)) || known != nil && len(known.Locate(Server, p).Names) == 0
+	})
+}
+
+var (
+	share  = pattern.New(`^[/\\]{2}[^/ ]`)
+	mounts = pattern.New(`(?i)^/(net|afs)(/|$)`)
+)
 
 // behind reports whether the call goes to one of the entries that run Weir, which decides on it there.
 func (e *Event) behind(entries []string) bool {
@@ -115,7 +142,7 @@ const severalPaths = "paths"
 const everything = "/"
 
 // folders returns the folders that a search looks through, as absolute paths or as given.
-func (e *Event) folders(s search) []string {
+func (e *Event) folders(known Ground, s search) []string {
 	for _, name := range s.patterns {
 		raw, given := rawjson.Get(e.Input, name)
 		if pattern, ok := rawjson.String(raw); given && (!ok || !inside(pattern)) {
@@ -133,7 +160,7 @@ func (e *Event) folders(s search) []string {
 	for one := range listed(raw, s.path == severalPaths) {
 		p, ok := rawjson.String(one)
 		if !ok || odd(p) != "" || s.path == severalPaths && strings.ContainsAny(p, " ,;:'\"*?[]{}()$%") ||
-			e.Host.roams && !filepath.IsAbs(p) || (s.everywhere || s.path == severalPaths) && !e.exists(p) {
+			e.Host.roams && !filepath.IsAbs(p) || (s.everywhere || s.path == severalPaths) && !e.exists(known, p) {
 			return []string{everything}
 		}
 		all = append(all, p)
@@ -159,16 +186,16 @@ func listed(raw []byte, may bool) func(func([]byte) bool) {
 }
 
 // exists reports whether there is something at a path from the working directory.
-func (e *Event) exists(p string) bool {
+func (e *Event) exists(known Ground, p string) bool {
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(e.Folder, p)
 	}
-	_, err := os.Stat(p)
+	_, err := look(known, p)
 	return err == nil
 }
 
 // oddPath says why the host may find another file than Weir by the path of a call; "" if both find the same.
-func (e *Event) oddPath() string {
+func (e *Event) oddPath(known Ground) string {
 	name, takes := e.Host.paths[e.Tool]
 	raw, given := rawjson.Get(e.Input, name)
 	if !takes || !given {
@@ -184,7 +211,10 @@ func (e *Event) oddPath() string {
 	if e.Host.roams && !filepath.IsAbs(p) {
 		return fmt.Sprintf("it is not known in which folder the host looks for %+.80q", p)
 	}
-	if e.Tool == e.Host.finds && !filepath.IsAbs(p) && !e.exists(p) {
+	if e.reachesHosts(known, cmdline.Deed{Within: []string{p}}) {
+		return fmt.Sprintf("the path %+.80q may lead to another machine", p)
+	}
+	if e.Tool == e.Host.finds && !filepath.IsAbs(p) && !e.exists(known, p) {
 		return fmt.Sprintf("there is no file %+.80q, and the host may look for it elsewhere", p)
 	}
 	return ""
@@ -228,6 +258,3 @@ func withMembers(args json.RawMessage, members map[string]any) (json.RawMessage,
 	}
 	return args, nil
 }
-
-// isAnywhere reports whether a command may run in any folder, as far as the event tells.
-func (e *Event) isAnywhere() bool { return e.Host.roams || e.Folder == "" }
