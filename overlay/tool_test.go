@@ -340,6 +340,9 @@ func FuzzLoad(f *testing.F) {
 				}
 				tool.Roles(document)
 				tool.Resources(document)
+				if argument, ok := tool.Unspoken(document); ok && tool.Names(argument) {
+					t.Fatalf("%q is named", argument)
+				}
 				tool.Label(document)
 			}
 		}
