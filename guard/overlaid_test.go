@@ -94,6 +94,9 @@ func TestOverlayDecidesByArguments(t *testing.T) {
 		{`{"to":"bob@notcorp.example"}`, policy.Ask},
 		{`{"to":["bob@corp.example"]}`, policy.Ask}, // no text: the condition cannot be evaluated, and lowers nothing
 		{`{}`, policy.Ask},
+		{`{"to":"bob@corp.example","subject":"x","options":{}}`, policy.Allow},
+		{`{"to":"bob@corp.example","headers":"Bcc: bob@evil.example"}`, policy.Ask}, // it acts, and the overlay does not know of it
+		{`{"to":"bob@corp.example","options":{"bcc":"bob@evil.example"}}`, policy.Ask},
 	} {
 		if v := g.Before(t.Context(), overlaid(t, "send", c.arguments)); v.Effect != c.want {
 			t.Errorf("%s: %v %s, want %v", c.arguments, v.Effect, v.Message, c.want)
@@ -139,6 +142,7 @@ rules:
 		`{"to":"a@corp.example"}`:                         policy.Allow,
 		`{"to":["a@corp.example","b@corp.example"]}`:      policy.Allow,
 		`{"to":["a@corp.example","b@elsewhere.example"]}`: policy.Block,
+		`{"to":"a@corp.example","options":{"bcc":"b"}}`:   policy.Block, // which may be a destination too
 	} {
 		if v := g.Before(t.Context(), overlaid(t, "send", arguments)); v.Effect != want {
 			t.Errorf("%s: %v %s", arguments, v.Effect, v.Message)

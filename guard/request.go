@@ -115,12 +115,12 @@ func (r *request) refinement() (contract.Contract, []overlay.Note) {
 	return said, notes
 }
 
-// unnamed returns a member of the arguments that neither the schema nor the overlay names, if it may change the meaning
-// of others.
+// unnamed returns a member of the arguments that may change the meaning of others and that the overlay does not name:
+// one that the schema does not name either, or one that acts (see [overlay.Tool.Unspoken]).
 func (r *request) unnamed() (path string, ok bool) {
 	i := slices.IndexFunc(r.Undeclared.Beside, func(path string) bool { return !r.Overlay.Names(path) })
 	if i < 0 {
-		return "", false
+		return r.Overlay.Unspoken(r.Arguments)
 	}
 	return r.Undeclared.Beside[i], true
 }

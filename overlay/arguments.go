@@ -50,6 +50,28 @@ func (t *Tool) Roles(arguments []byte) Roles {
 	return r
 }
 
+// Names reports whether anything that is said of the tool speaks of the argument by this name. A part of an argument,
+// as a.b, has no name.
+func (t *Tool) Names(argument string) bool {
+	return t != nil && slices.ContainsFunc(t.layers, func(d *definition) bool { return d.named()[argument] })
+}
+
+// Unspoken returns an argument of a call that acts and that nothing which is said of the tool names, though the parts
+// of its arguments are stated: the author did not know of the argument, or forgot it. An argument acts if it is an
+// object, has objects in it, or is a text or a list of texts whose name is that of one that programs obey, such as
+// headers, command and url.
+func (t *Tool) Unspoken(arguments []byte) (name string, ok bool) {
+	if t == nil || !slices.ContainsFunc(t.layers, func(d *definition) bool { return d.roles }) {
+		return "", false
+	}
+	for name, value := range rawjson.Members(arguments) {
+		if !t.Names(name) && acts(name, value) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // isPlain reports whether a value holds nothing but plain values at the ends of the paths.
 func isPlain(value []byte, destinations, contents []path) bool {
 	ends := func(p path) bool { return len(p) == 0 }

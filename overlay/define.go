@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -33,6 +34,7 @@ func (l *loader) definitions(e *entry, m document.Member) definitions {
 
 func (l *loader) definition(e *entry, one document.Member) *definition {
 	d := &definition{pattern: one.Name, line: one.At.Line, entry: e}
+	d.named = sync.OnceValue(d.names)
 	before := len(l.Problems)
 	m, ok := l.Members(one.Value, one.Name, definitionMembers)
 	if !ok {

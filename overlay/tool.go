@@ -10,7 +10,6 @@ import (
 
 	"github.com/weir-mcp/weir/contract"
 	"github.com/weir-mcp/weir/internal/expression"
-	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A definition is the description in one entry of the tools, resources or prompts that a pattern names.
@@ -26,7 +25,8 @@ type definition struct {
 	roles       bool // destination or content is stated
 	reads       []template
 	writes      []template
-	resource    bool // reads or writes is stated
+	resource    bool                   // reads or writes is stated
+	named       func() map[string]bool // arguments that it speaks of; made when first used
 	results     []rule
 	lists       *listing
 }
@@ -165,42 +165,6 @@ func (t *Tool) Refine(arguments []byte) (contract.Contract, []Note) {
 		said = said.Over(c)
 	}
 	return said, notes
-}
-
-// Names reports whether anything that is said of the tool speaks of the argument by this name. A part of an argument,
-// as a.b, has no name.
-func (t *Tool) Names(argument string) bool {
-	if t == nil {
-		return false
-	}
-	is := func(p path) bool { return len(p) > 0 && p[0].member == argument }
-	for _, d := range t.layers {
-		for _, r := range d.refinements {
-			if slices.Contains(r.members(), argument) {
-				return true
-			}
-		}
-		for _, uri := range slices.Concat(d.reads, d.writes) {
-			if slices.ContainsFunc(uri, func(p part) bool { return is(p.argument) }) {
-				return true
-			}
-		}
-		if slices.ContainsFunc(slices.Concat(d.destination, d.content), is) {
-			return true
-		}
-	}
-	return false
-}
-
-// member is where a condition reads an argument.
-var member = pattern.New(`\bcall\.arguments(?:\.([A-Za-z_][A-Za-z0-9_]*)|\[["']([^"'\\]+)["']\])`)
-
-// members returns the arguments that the condition reads by name.
-func (r refinement) members() (all []string) {
-	for _, m := range member().FindAllStringSubmatch(r.text, -1) {
-		all = append(all, m[1]+m[2])
-	}
-	return all
 }
 
 // Refines reports whether the tool's contract depends on its arguments.

@@ -340,6 +340,9 @@ func FuzzLoad(f *testing.F) {
 				}
 				tool.Roles(document)
 				tool.Resources(document)
+				if argument, ok := tool.Unspoken(document); ok && tool.Names(argument) {
+					t.Fatalf("%q is named", argument)
+				}
 				tool.Label(document)
 			}
 		}
@@ -359,10 +362,13 @@ func BenchmarkRefine(b *testing.B) {
 
 // TestNames tells which arguments something is said of.
 func TestNames(t *testing.T) {
-	o := of(t, `contract: {readOnly: false}, when: [{if: 'call.arguments.a == "b" && call.arguments["c-d"].e == 1', contract: {readOnly: true}}],
+	o := of(t, `contract: {readOnly: false}, when: [{if: 'call.arguments.a == "b" && call.arguments["c-d"].e == 1', contract: {readOnly: true}},
+	  {if: 'call.arguments.all(k, k in ["f", "g"]) && "h" in call.arguments', contract: {readOnly: true}},
+	  {if: 'call.arguments.exists(name, name in ["i"]) && "x" in ["j"]', contract: {readOnly: true}}],
 	  arguments: {destination: ["to[*].address"], content: [text]}, resource: {writes: ['x:{path}']}`)
 	for name, want := range map[string]bool{
-		"a": true, "c-d": true, "to": true, "text": true, "path": true, "b": false, "e": false, "address": false, "x": false, "to[0].address": false, "": false,
+		"a": true, "c-d": true, "f": true, "g": true, "h": true, "i": true, "j": false,
+		"to": true, "text": true, "path": true, "b": false, "e": false, "address": false, "x": false, "to[0].address": false, "": false,
 	} {
 		if o.Names(name) != want {
 			t.Errorf("%q: %v", name, !want)
@@ -370,5 +376,33 @@ func TestNames(t *testing.T) {
 	}
 	if (*overlay.Tool)(nil).Names("a") {
 		t.Error("nil names something")
+	}
+}
+
+// TestUnspoken tells which arguments act though nothing is said of them.
+func TestUnspoken(t *testing.T) {
+	const said = `contract: {readOnly: false}, when: [{if: 'call.arguments.all(k, k in ["to", "config"])', contract: {readOnly: true}}],
+	  arguments: {destination: [to, options.url], content: [text]}`
+	for arguments, want := range map[string]string{
+		`{"to":"a","text":"b","options":{"url":"c","more":1},"config":{"a":1}}`: "",
+		`{"to":"a","extraHTTPHeaders":"a"}`:                                     "extraHTTPHeaders",
+		`{"to":"a","extra":{"a":"b"}}`:                                          "extra",
+		`{"to":"a","extra":[1,[{"a":"b"}]]}`:                                    "extra",
+		`{"to":"a","extra":"b","amount":3,"force":true,"tags":["a"]}`:           "",
+		`{"script":"x"}`: "script", `{"he\u0061ders":"x"}`: "headers", `{"request_headers":"x"}`: "request_headers", `{"launchArgs":["-x"]}`: "launchArgs",
+		`{"postUrl":"x"}`: "postUrl", `{"imageURL":"x"}`: "imageURL", `{"URLs":["x"]}`: "URLs", `{"REQUEST_HEADERS":"x"}`: "REQUEST_HEADERS",
+		`{"webhookUrl2":"x"}`: "webhookUrl2", `{"CODE":"x"}`: "CODE", `{"env":["A=b"]}`: "env",
+		`{"postalCode":"x","profile":"y","squash_option":"z","PROFILE":"x","42":"x","é":"x"}`: "",
+		`{"headers":null,"options":{},"config":[],"script":"","url":false,"path":[null,""]}`:  "",
+		``: "", `null`: "", `[{"script":"x"}]`: "", `{"":"x","1":"y"}`: "",
+	} {
+		if name, ok := of(t, said).Unspoken([]byte(arguments)); name != want || ok != (want != "") {
+			t.Errorf("%s: %q, want %q", arguments, name, want)
+		}
+	}
+	for _, silent := range []*overlay.Tool{nil, of(t, `contract: {readOnly: false}`)} {
+		if name, ok := silent.Unspoken([]byte(`{"script":"x"}`)); ok {
+			t.Errorf("no parts are stated, and %s is none", name)
+		}
 	}
 }

@@ -50,6 +50,9 @@ var argumentFacts = []fact{
 	flag(about{"call.destination.own", Chosen,
 		"all of them, and each address of a list, are in the operator's own `domains`; one that programs " +
 			"could take to different places is not"}, func(f *Facts) *bool { return &f.Call.Own }).traced(no),
+	flag(about{"call.destination.local", Chosen,
+		"each of them, and each address of a list, is at `localhost` or a loopback address: the server's own machine"},
+		func(f *Facts) *bool { return &f.Call.Local }).traced(no),
 	flag(about{"call.destination.self", Chosen,
 		"each of them is a recipient (`to`, `cc`, `bcc`, `recipient`) and one of the user's own mail addresses, as `me` in " +
 			"the configuration lists them, and nothing else, the server is known or trusted, an overlay states every value's " +

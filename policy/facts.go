@@ -112,6 +112,7 @@ type CallFacts struct {
 	Hosts           label.Set[string] // the hosts and mail domains among them
 	DestinationFrom label.Set[string] // kinds of the destinations, novel among them if one is not whole
 	Own             bool              // every destination is in one of the operator's own domains
+	Local           bool              // every destination is at localhost or a loopback address
 	Self            bool              // plain text to the user's own mail addresses alone
 	Readable        bool              // every recipient may read all private data of the session, and the call sends nothing else
 	First           bool              // a destination that the session has not sent anything to before

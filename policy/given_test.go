@@ -170,6 +170,36 @@ func TestEncodingIsExact(t *testing.T) {
 	})
 }
 
+// Whether a plain read goes to the own machine is in the record, and its host is not.
+func TestEncodingOfHosts(t *testing.T) {
+	calm, _ := policy.Profile("calm")
+	for _, local := range []bool{false, true} {
+		host := map[bool]string{false: "example.com", true: "localhost"}[local]
+		f := &policy.Facts{
+			Method: "tools/call", Arguments: []byte(`{"url":"http://` + host + `/"}`),
+			Tool:    policy.ToolFacts{Annotations: contract.Contract{ReadOnly: contract.Yes}, Declared: contract.Contract{ReadOnly: contract.Yes}},
+			Session: policy.SessionFacts{Label: label.Label{Private: true, Untrusted: true}.Normal()},
+			Call: policy.CallFacts{
+				Traced: true, Stated: true, DestinationFrom: label.SetOf("novel"), Destinations: label.SetOf("http://" + host + "/"),
+				Hosts: label.SetOf(host), Local: local,
+			},
+		}
+		v, err := policy.DecodeFacts(f.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := policy.ParseFacts(policy.OnCall, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Method, g.Session.Label = f.Method, f.Session.Label
+		want := map[bool]policy.Effect{false: policy.Ask, true: policy.Allow}[local]
+		if d, e := calm.Decide(f), calm.Explain(g); d.Effect != want || !e.Sure() || e.Strictest != want || e.Rule != d.Rule {
+			t.Errorf("%s: decided %v by %q, and from the record %v to %v by %q", host, d.Effect, d.Rule, e.Strictest, e.Mildest, e.Rule)
+		}
+	}
+}
+
 func slicesHas(matches []policy.Match, rule string) bool {
 	for _, m := range matches {
 		if m.Rule == rule {
@@ -200,7 +230,7 @@ func drawTraced(t *rapid.T) *policy.Facts {
 		f.Call = policy.CallFacts{
 			Traced: true, Stated: flag("stated"), From: set("from", kinds...), SmallFrom: set("small", kinds...),
 			Destinations: set("values", places...), Hosts: set("hosts", "example.com"), DestinationFrom: set("to", kinds...),
-			ContentFrom: set("content", kinds...), Own: flag("own"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), Orders: flag("orders"), Identifies: flag("identifies"), MadeLinks: flag("made"), Named: flag("named"), Verbatim: flag("verbatim"), Crosses: flag("crosses"),
+			ContentFrom: set("content", kinds...), Own: flag("own"), Local: flag("local"), First: flag("first"), Strange: flag("strange"), Links: flag("links"), Orders: flag("orders"), Identifies: flag("identifies"), MadeLinks: flag("made"), Named: flag("named"), Verbatim: flag("verbatim"), Crosses: flag("crosses"),
 			Leak: rapid.IntRange(0, 300).Draw(t, "leak"), Total: rapid.IntRange(0, 300).Draw(t, "total"),
 		}
 	}

@@ -222,22 +222,23 @@ const unsureHost = "?"
 // destinations fills in where the call goes, and whether those places are known.
 func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 	var values, hosts []string
-	known, own := true, true
+	known, own, local := true, true, true
 	for _, d := range roles.Destinations {
 		values = append(values, clip(d.Text))
 		known = known && t.session.destinations[clip(d.Text)]
 		r := t.texts.Read(d.Text)
-		own = own && r.Sure
+		own, local = own && r.Sure, local && r.Sure && len(r.Hosts()) > 0
 		if !r.Sure && len(r.Places) > 0 {
 			hosts = append(hosts, unsureHost)
 		}
 		for _, host := range r.Hosts() {
 			hosts = append(hosts, host)
-			own = own && address.Within(host, t.domains)
+			own, local = own && address.Within(host, t.domains), local && address.Loopback(host)
 		}
 	}
 	call.Destinations, call.Hosts = label.SetOf(values...), label.SetOf(hosts...)
-	call.Own = roles.Known && own && len(values) > 0 && !roles.Cut
+	all := roles.Known && len(values) > 0 && !roles.Cut
+	call.Own, call.Local = all && own, all && local
 	call.First = len(values) > 0 && !known
 }
 

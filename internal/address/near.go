@@ -59,6 +59,12 @@ func Local(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || shared.Contains(a)
 }
 
+// Loopback reports whether a host, in the form of [Host], is the machine itself: localhost or a loopback address.
+func Loopback(host string) bool {
+	a, ok := parseAddr(host)
+	return host == "localhost" || ok && a.Unmap().IsLoopback()
+}
+
 // inward are domains of which DNS answers with an address of the own machine or network for whoever asks: the address stands in the name, or it
 // is always the same.
 var inward = []string{"nip.io", "sslip.io", "xip.io", "traefik.me", "localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "yoogle.com", "fbi.com.localhost"}

@@ -76,7 +76,8 @@ var whenRead = append(memberFacts(), []narrowed{
 	{"call.byAgent", same}, {"call.plainRead", same}, {"call.hasArguments", same}, {"call.egress", same}, {"call.verbatim", same},
 	{"call.named", same}, {"call.from", from}, {"call.leak.bits", atMost},
 	{"call.destination.values", sized}, {"call.destination.hosts", sized}, {"call.destination.own", same},
-	{"call.destination.self", same}, {"call.destination.readable", same}, {"call.destination.first", same},
+	{"call.destination.local", same}, {"call.destination.self", same}, {"call.destination.readable", same},
+	{"call.destination.first", same},
 	{"call.findings.kinds", within}, {"call.findings.count", atMost}, {"call.findings.paths", open},
 	{"call.arguments", open}, {"call.reads", open}, {"call.writes", open}, {"tool.declares", same},
 }...)
