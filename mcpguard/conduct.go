@@ -61,13 +61,17 @@ func (c *conduct) breach(ctx context.Context, call *guard.Call, b guard.Breach) 
 	return err
 }
 
-// restore has the breaches of a server count no longer.
+// restore has the breaches of a server count no longer. Those of gateways on the same store are others, whatever their
+// names: such a server has a way to reach it.
 func (c *conduct) restore(ctx context.Context, server, why, by string) error {
 	all, err := c.kept.All(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(s approve.Standing) bool { return slices.Contains(s.Servers, server) })
+	named := func(b approve.Breach) bool {
+		return b.Server == server && b.Reached == "" && b.Program == "" && b.Place == ""
+	}
+	i := slices.IndexFunc(all, func(s approve.Standing) bool { return slices.ContainsFunc(s.Breaches, named) })
 	if i < 0 {
 		return fmt.Errorf("server %.80q: %w", server, approve.ErrNoBreach)
 	}

@@ -2,6 +2,7 @@ package mcpguard_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,8 +10,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/mcpguard"
+	"github.com/weir-mcp/weir/record"
 	"github.com/weir-mcp/weir/store"
 )
 
@@ -71,6 +75,7 @@ func TestBreachesCostTrust(t *testing.T) {
 	if !reads() {
 		t.Error("another Protector on the store believes the server")
 	}
+	gateways := lowerSameName(t, shared)
 	if err := first.Restore(t.Context(), "other", "why", "ann"); err == nil {
 		t.Error("another server was restored")
 	}
@@ -82,5 +87,30 @@ func TestBreachesCostTrust(t *testing.T) {
 	}
 	if reads() {
 		t.Error("after a person has restored it the server is not believed")
+	}
+	if trust := gateways(); trust != contract.Known {
+		t.Errorf("the server of a gateway is %v after one of the same name was restored", trust)
+	}
+	if err := first.Restore(t.Context(), "s", "why", "ann"); !errors.Is(err, approve.ErrNoBreach) {
+		t.Errorf("restoring a server without breaches beside one of a gateway: %v", err)
+	}
+}
+
+// lowerSameName has a server of a gateway with the name s lose trust, and returns the function that tells its trust.
+func lowerSameName(t *testing.T, kept store.Approvals) func() contract.Trust {
+	t.Helper()
+	conduct := approve.NewConduct(kept, record.Discard())
+	s := &approve.Served{Name: "s", Trust: contract.Trusted, Reached: "a", Program: "b", Place: "c"}
+	for i := range approve.BreachesAStep {
+		if _, _, err := conduct.Note(t.Context(), s, approve.NewBreach(s, fmt.Sprint("t", i), guard.Breach{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() contract.Trust {
+		trust, err := conduct.Trust(t.Context(), s)
+		if err != nil {
+			t.Error(err)
+		}
+		return trust
 	}
 }

@@ -109,6 +109,13 @@ func (c *compiled) keep(r rule) {
 	c.traces[r.When] = c.traces[r.When] || r.condition != nil && slices.ContainsFunc(traced, r.condition.Reads)
 }
 
+// Compile compiles the rules of a profile now, and not with the first decision.
+func (p *Policy) Compile() {
+	if p != nil {
+		p.compiled()
+	}
+}
+
 // Rules returns the rules in the order of the file.
 func (p *Policy) Rules() []Rule {
 	if p == nil {

@@ -69,7 +69,7 @@ func Serve(ctx context.Context, env *home.Env, s *Service) (err error) {
 	if s.Reload != nil {
 		defer r.start(ctx)()
 	}
-	defer time.AfterFunc(beforeCalls, func() { _ = s.Policy().Rules() }).Stop() // compiles them
+	defer time.AfterFunc(beforeCalls, func() { s.Policy().Compile() }).Stop()
 	shown, err := serveConsoleBeside(ctx, env, t, kept)
 	if err != nil {
 		return err

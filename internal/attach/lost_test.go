@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -24,6 +27,61 @@ func TestDeafHostIsLeft(t *testing.T) {
 		}
 		_ = host.Close()
 	})
+}
+
+// TestDeafHostIsLeftBehindReplay has an owner end that was told all of a host before it: the host takes no line of it.
+func TestDeafHostIsLeftBehindReplay(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			host, out := io.Pipe()
+			k := &keeper{relay: newRelay(io.NopCloser(strings.NewReader("")), out, slog.New(slog.DiscardHandler))}
+			k.relay.book.welcome = newWelcome([]byte(`{"capabilities":{"tools":{"listChanged":true}}}`))
+			k.relay.book.initialized = true
+			status, goesOn, err := k.serve(t.Context(), endedLife(t, done))
+			if goesOn || done != (err == nil) || done && status != 7 {
+				t.Errorf("done %v: status %d, goes on %v, %v", done, status, goesOn, err)
+			}
+			_ = host.Close()
+		})
+	}
+}
+
+// endedLife returns an owner that takes lines and has ended, perhaps done with the status 7.
+func endedLife(t *testing.T, done bool) *life {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "")
+		conn, err := net.FileConn(f)
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = conn.(*net.UnixConn)
+	}
+	if done {
+		if err := (&line{conn: ends[1]}).send(&message{Op: opDone, Status: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = ends[1].Close()
+	l := &life{line: &line{conn: ends[0]}, gone: make(chan struct{})}
+	taken, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	out, said, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.in, l.out = in, out
+	_ = said.Close()
+	return l
 }
 
 // TestBadAnswerToUs has an owner answer the handshake that it was told again with no message: that is an answer.

@@ -192,13 +192,17 @@ func (k *keeper) serve(ctx context.Context, l *life) (status int, goesOn bool, e
 	status, err = k.keep(l)
 	close(l.gone)
 	_ = l.in.Close()
-	<-replayed
+	select {
+	case <-replayed:
+	case <-time.After(endTime):
+		return status, false, err // the host takes nothing
+	}
 	k.relay.detach()
 	_ = l.out.SetReadDeadline(time.Now().Add(endTime / 2)) // an owner that has ended has written everything
 	select {
 	case <-read:
 	case <-time.After(endTime):
-		return status, false, err // the host takes nothing
+		return status, false, err // as well
 	}
 	if err == nil {
 		return status, false, nil
@@ -210,8 +214,8 @@ func (k *keeper) serve(ctx context.Context, l *life) (status int, goesOn bool, e
 	return 0, goesOn, errors.Join(err, why)
 }
 
-// lost tells the host that an owner has ended, and reports whether another one can take its place, or why not: none
-// does if the host takes nothing.
+// lost tells the host that an owner has ended, and reports whether another one can take its place, or why not. A host
+// that takes nothing in time gets no other owner.
 func (k *keeper) lost() (goesOn bool, why error) {
 	type outcome struct {
 		goesOn bool

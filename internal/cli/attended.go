@@ -29,7 +29,7 @@ func attended(env *home.Env, yes bool, todo, question string) error {
 // consents reports whether a person at the terminal says yes to a question. The terminal counts only if standard error
 // goes to one: a program that a host runs for its agent has the terminal of the host, at which a person types to it.
 func consents(env *home.Env, todo, question, hint string) (bool, error) {
-	ok, err := false, errors.New("standard error is none")
+	ok, err := false, errors.New("standard error is no terminal")
 	if home.IsTerminal(env.Stderr) {
 		var t *terminal.Terminal
 		if t, err = terminal.Open(config.DefaultPace); err == nil {

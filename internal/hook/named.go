@@ -2,11 +2,14 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/weir-mcp/weir/internal/cmdline"
 	"github.com/weir-mcp/weir/internal/expression"
@@ -103,6 +106,8 @@ func (s *shelf) goesOn(dir, start string) bool {
 	})
 }
 
+// read returns the odd names of a folder. They are known only if each folder that the name may be relative to is not
+// there or was read whole.
 func (s *shelf) read(dir string) (odd oddNames) {
 	bases := s.bases
 	if filepath.IsAbs(dir) {
@@ -112,8 +117,11 @@ func (s *shelf) read(dir string) (odd oddNames) {
 		if s.left <= 0 {
 			return oddNames{}
 		}
-		names, err := namesIn(filepath.Join(base, dir), s.left)
+		names, err := namesIn(filepath.Join(base, dir), s.left+1)
 		s.left -= len(names) + 1
+		if s.left < -1 || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return oddNames{}
+		}
 		odd.known = odd.known || err == nil
 		odd.names = append(odd.names, slices.DeleteFunc(names, func(n string) bool { return !nameEnd().MatchString(n) })...)
 	}

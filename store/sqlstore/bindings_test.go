@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -65,4 +66,35 @@ func TestBindingsWithoutRequests(t *testing.T) {
 			t.Errorf("a request that the log does not prove: %v", err)
 		}
 	}
+}
+
+// A list of the bindings that cannot be read fails no decision, and is read later; one that is too long is read once.
+func TestListOfBindings(t *testing.T) {
+	db := openFor(t, t.TempDir())
+	lacks := func(binding string) {
+		t.Helper()
+		if all, err := db.boundNow(t.Context(), binding); err != nil || len(all) != 0 {
+			t.Errorf("%d requests with the binding %s, %v; want none", len(all), binding, err)
+		}
+	}
+	statement := listBindings
+	defer func() { listBindings = statement }()
+	listBindings = "select nothing"
+	lacks("a")
+	lacks("b")
+	if db.recent.bindings != nil {
+		t.Error("bindings that cannot be listed are remembered")
+	}
+	listBindings = statement
+	lacks("c")
+	if db.recent.bindings == nil {
+		t.Error("after an error the bindings are not listed again")
+	}
+	for i := range maxBindings + 1 {
+		db.recent.asked(fmt.Sprint("of ", i))
+	}
+	if db.recent.bindings != nil || db.recent.listsBindings() {
+		t.Error("too many bindings are remembered, or are to be listed again")
+	}
+	lacks("d")
 }

@@ -173,7 +173,7 @@ func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Quest
 		if all, known = m.questions.Get(binding); known {
 			return
 		}
-		head, none, list = m.head, m.lacks(binding), m.misses == 1
+		head, none, list = m.head, m.lacks(binding), m.listsBindings()
 		m.misses++
 	})
 	if err != nil || known {
@@ -189,19 +189,19 @@ func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Quest
 		}
 		return err
 	})
-	var bindings map[string]bool
-	if err == nil && list {
-		bindings, err = d.bindings(ctx)
-	}
 	if err != nil {
 		return nil, err
+	}
+	var bindings map[string]bool
+	if list {
+		bindings = d.bindings(ctx)
 	}
 	d.remember(at, func(m *recent) {
 		if m.head = head; len(all) <= maxAround {
 			m.questions.Set(binding, all)
 		}
 		if bindings != nil {
-			m.bindings = bindings
+			m.keepBindings(bindings)
 		}
 	})
 	return all, nil
@@ -210,8 +210,8 @@ func (d *approvals) boundNow(ctx context.Context, binding string) ([]store.Quest
 // listBindings lists one more binding than are remembered.
 var listBindings = fmt.Sprintf(`select distinct binding from question limit %d`, maxBindings+1)
 
-// bindings returns the bindings of all questions; nil if there are too many.
-func (d *approvals) bindings(ctx context.Context) (map[string]bool, error) {
+// bindings returns the bindings of all questions, as far as [listBindings] lists them; nil if it cannot now.
+func (d *approvals) bindings(ctx context.Context) map[string]bool {
 	all := map[string]bool{}
 	err := d.reads.query(ctx, listBindings, func(rows *sql.Rows) error {
 		var binding string
@@ -219,10 +219,10 @@ func (d *approvals) bindings(ctx context.Context) (map[string]bool, error) {
 		all[binding] = true
 		return err
 	})
-	if len(all) > maxBindings {
-		all = nil
+	if err != nil {
+		return nil // they spare a read, and decide nothing
 	}
-	return all, err
+	return all
 }
 
 type placeOfQuestion struct {

@@ -21,6 +21,7 @@ const (
 	maxValued = 256    // sessions with values
 
 	maxBindings = 1000 // of all requests there are
+	maxMisses   = 16   // bindings after which it is not tried again to list those of all requests
 )
 
 // recent remembers rows that were read and proved, for as long as nobody has committed anything to the database since
@@ -46,6 +47,19 @@ type recent struct {
 
 // lacks reports whether it is known that there are no requests with a binding.
 func (r *recent) lacks(binding string) bool { return r.bindings != nil && !r.bindings[binding] }
+
+// listsBindings reports whether to list the bindings of all requests: for the second binding and, until that succeeds,
+// for some others.
+func (r *recent) listsBindings() bool {
+	return r.bindings == nil && r.misses > 0 && r.misses < maxMisses
+}
+
+// keepBindings keeps the bindings of all requests, unless there are too many: they are not listed again then.
+func (r *recent) keepBindings(all map[string]bool) {
+	if r.bindings = all; len(all) > maxBindings {
+		r.bindings, r.misses = nil, maxMisses
+	}
+}
 
 // A moment is a state of the database, and how far its log has come.
 type moment struct {
@@ -255,9 +269,8 @@ func (r *recent) asked(binding string) {
 	if r.bindings == nil {
 		return
 	}
-	if r.bindings[binding] = true; len(r.bindings) > maxBindings {
-		r.bindings = nil
-	}
+	r.bindings[binding] = true
+	r.keepBindings(r.bindings)
 }
 
 func (r *recent) close() error {

@@ -1,13 +1,17 @@
 package sqlstore
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // A worker does tasks one after another, in a goroutine that waits a while for the next one: the stack of a new
 // goroutine grows for each transaction. Whoever gives it tasks sees to it that they do not overlap; one that comes
 // before the goroutine waits is done in another.
 type worker struct {
-	tasks chan func()
-	ended chan struct{}
+	tasks   chan func()
+	ended   chan struct{}
+	running sync.WaitGroup
 }
 
 // idle is how long a goroutine waits for the next task.
@@ -20,7 +24,7 @@ func (w *worker) do(task func()) {
 	select {
 	case w.tasks <- task:
 	default:
-		go w.run(task)
+		w.running.Go(func() { w.run(task) })
 	}
 }
 
@@ -44,3 +48,6 @@ func (w *worker) run(task func()) {
 
 // end has the goroutine wait no more.
 func (w *worker) end() { close(w.ended) }
+
+// wait waits until no goroutine is left. It is for after the end, when nobody gives it tasks any more.
+func (w *worker) wait() { w.running.Wait() }

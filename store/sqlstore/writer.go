@@ -225,6 +225,7 @@ func (w *writer) close() error {
 	case w.turn <- struct{}{}:
 		w.commitNext(context.Background(), false) // whoever came meanwhile
 		w.disconnect()
+		w.worker.wait() // the turn is not given back, so it has no task
 	case <-time.After(w.opts.Timeout): // the system does not come back
 	}
 	return err
