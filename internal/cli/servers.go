@@ -159,7 +159,7 @@ trust with the reason. Without a terminal it needs --yes.`,
 					return remedy.Usage(fmt.Errorf("%.80q: %w", args[0], approve.ErrNoBreach), "weir servers lists those with breaches")
 				}
 				fmt.Fprint(env.Stderr, standings(of))
-				if err := attended(env, flags.yes, "trust a server", "Trust it again?"); err != nil {
+				if err := attended(cmd.Context(), env, flags.yes, "trust a server", "Trust it again?"); err != nil {
 					return err
 				}
 				n := 0
