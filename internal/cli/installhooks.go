@@ -20,7 +20,8 @@ type hookView struct {
 }
 
 // installHooks has the selected hosts run weir hook, as far as they have hooks.
-func installHooks(ctx context.Context, env *home.Env, in *install.Installer, chosen install.Selection, flags *installFlags) ([]*hookView, []install.Note, error) {
+func installHooks(ctx context.Context, env *home.Env, in *install.Installer, chosen install.Selection, flags *installFlags) (
+	[]*hookView, []install.Note, error) {
 	views := []*hookView{}
 	if flags.noHooks {
 		return views, nil, nil
