@@ -80,6 +80,12 @@ func TestApproveAtTerminal(t *testing.T) {
 	if out := send(); !strings.Contains(out, `"deny"`) {
 		t.Errorf("after a no: %s", out)
 	}
+	if ok, shown := h.atTerminal(func() string { return "\x03" }, "approve", id); ok {
+		t.Errorf("Ctrl-C counts as a yes: %s", shown)
+	}
+	if out := send(); !strings.Contains(out, `"deny"`) {
+		t.Errorf("after Ctrl-C: %s", out)
+	}
 	slow := func() string {
 		time.Sleep(config.DefaultPace) // the person reads
 		return "y\n"

@@ -304,7 +304,7 @@ func TestApprovalsStay(t *testing.T) {
 			if !asked {
 				break
 			}
-			if _, out := w.run("", "approvals"); !strings.Contains(out, `server files is reached by "sh `) {
+			if _, out := w.run("", "approvals"); !strings.Contains(out, `server files is reached by "sh, with options`) {
 				t.Errorf("%s: the request does not say which server of the name it is: %s", client, out)
 			}
 			w.approve(id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })])

@@ -24,8 +24,8 @@ import (
 
 const localPrincipal = agentsession.LocalPrincipal
 
-// maxSearched is how many events are looked at for a text.
-const maxSearched = 20_000
+// MaxSearched is how many events are looked at for a text, or for the last calls to servers.
+const MaxSearched = 20_000
 
 // A ConsoleView shows a store to a console, and carries out the user's decisions there.
 type ConsoleView struct {
@@ -50,7 +50,7 @@ func (v *ConsoleView) Head(ctx context.Context) (int64, error) {
 
 // Events implements [console.Log].
 func (v *ConsoleView) Events(ctx context.Context, f console.Filter) ([]console.Event, error) {
-	q := audit.Query{To: f.Before, Chain: f.Session, Kind: f.Kind, Outcome: f.Effect, Subject: f.Subject, Newest: true, Limit: maxSearched}
+	q := audit.Query{To: f.Before, Chain: f.Session, Kind: f.Kind, Outcome: f.Effect, Subject: f.Subject, Newest: true, Limit: MaxSearched}
 	text := strings.ToLower(f.Text)
 	var all []console.Event
 	for row, err := range v.db.Log().Rows(ctx, q) {

@@ -16,7 +16,7 @@ import (
 
 // Findings implements [console.Log]. Of a log with few findings the newest events are looked at.
 func (v *ConsoleView) Findings(ctx context.Context, before int64, limit int) (all []console.Found, _ error) {
-	q := audit.Query{To: before, Kind: string(record.Decision), Newest: true, Limit: maxSearched}
+	q := audit.Query{To: before, Kind: string(record.Decision), Newest: true, Limit: MaxSearched}
 	for row, err := range v.db.Log().Rows(ctx, q) {
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ type KnownServer struct {
 	Trust     string    `json:"trust,omitempty"`     // that counts; "" as well
 	Lowered   bool      `json:"lowered,omitempty"`   // the configuration trusts it more
 	Disabled  bool      `json:"disabled,omitempty"`  // the configuration leaves it out
-	Processes []int     `json:"processes,omitempty"` // that serve it
+	Processes []int     `json:"processes,omitempty"` // that serve it; none if it is disabled
 	Last      time.Time `json:"last,omitzero"`       // when the last call by its name was decided, of those that were looked at
 }
 
@@ -59,7 +59,9 @@ func servedBy(running []status.Process) (all []KnownServer) {
 			if i < 0 {
 				i, all = len(all), append(all, k)
 			}
-			all[i].Processes = append(all[i].Processes, p.PID)
+			if !s.Disabled {
+				all[i].Processes = append(all[i].Processes, p.PID)
+			}
 		}
 	}
 	return all
@@ -69,7 +71,7 @@ func servedBy(running []status.Process) (all []KnownServer) {
 // entries of the log tell.
 func lastCalls(ctx context.Context, db *sqlstore.DB) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
-	for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision), Newest: true, Limit: maxSearched}) {
+	for row, err := range db.Log().Rows(ctx, audit.Query{Kind: string(record.Decision), Newest: true, Limit: MaxSearched}) {
 		if err != nil {
 			return nil, err
 		}

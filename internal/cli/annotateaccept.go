@@ -95,7 +95,7 @@ func runParts(ctx context.Context, env *home.Env, flags *partsFlags, t *target) 
 	if err != nil || !slices.ContainsFunc(all, func(o *partsOffer) bool { return len(o.Tools) > 0 }) {
 		return err
 	}
-	if err := attended(env, flags.yes, "confirm these parts", "Are these the parts of the arguments?"); err != nil {
+	if err := attended(ctx, env, flags.yes, "confirm these parts", "Are these the parts of the arguments?"); err != nil {
 		return err
 	}
 	for _, o := range all {

@@ -115,12 +115,12 @@ func printQuestions(env *home.Env, open []*approve.Pending) error {
 func newApprove(env *home.Env) *cobra.Command {
 	var session, yes bool
 	var code string
-	cmd := newSay(env, func(p *approve.Pending) (approve.Reply, error) {
+	cmd := newSay(env, func(ctx context.Context, p *approve.Pending) (approve.Reply, error) {
 		if session {
 			return approve.Reply{Answer: approve.Granted, Code: code},
-				agreed(env, p, yes, "Allow the calls of this tool to the same destination, in this session?")
+				agreed(ctx, env, p, yes, "Allow the calls of this tool to the same destination, in this session?")
 		}
-		return approve.Reply{Answer: approve.Accepted, Code: code}, agreed(env, p, yes, "Allow it?")
+		return approve.Reply{Answer: approve.Accepted, Code: code}, agreed(ctx, env, p, yes, "Allow it?")
 	})
 	cmd.Use = "approve ID"
 	cmd.Short = "Approve the call of a question, once"
@@ -142,7 +142,7 @@ says how (docs/approvals.md); without that a person is asked all the same.`
 func newDeny(env *home.Env) *cobra.Command {
 	var end bool
 	var why string
-	cmd := newSay(env, func(*approve.Pending) (approve.Reply, error) {
+	cmd := newSay(env, func(context.Context, *approve.Pending) (approve.Reply, error) {
 		if end {
 			return approve.Reply{Answer: approve.Ended, Why: why}, nil
 		}
@@ -158,8 +158,11 @@ start of an id will do.`
 	return cmd
 }
 
+// A replier returns the answer to a question, which may ask a person before.
+type replier func(context.Context, *approve.Pending) (approve.Reply, error)
+
 // newSay returns a command that answers the question whose id begins with its argument, with the result of reply.
-func newSay(env *home.Env, reply func(*approve.Pending) (approve.Reply, error)) *cobra.Command {
+func newSay(env *home.Env, reply replier) *cobra.Command {
 	var a answerFlags
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
@@ -170,7 +173,7 @@ func newSay(env *home.Env, reply func(*approve.Pending) (approve.Reply, error)) 
 }
 
 // say answers the question whose id begins with a text.
-func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply func(*approve.Pending) (approve.Reply, error)) error {
+func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply replier) error {
 	return withBook(ctx, env, a, func(book *approve.Book) error {
 		open, err := book.List(ctx, a.principal)
 		if err != nil {
@@ -180,7 +183,7 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply
 		if err != nil {
 			return err
 		}
-		r, err := reply(p)
+		r, err := reply(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -205,13 +208,13 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply
 const scripted = "WEIR_SCRIPTED_APPROVAL"
 
 // agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does.
-func agreed(env *home.Env, p *approve.Pending, yes bool, ask string) error {
+func agreed(ctx context.Context, env *home.Env, p *approve.Pending, yes bool, ask string) error {
 	shown := questionsText([]*approve.Pending{p}, time.Now())
 	if by, _ := env.Getenv(scripted); yes && by == "1" {
 		_, err := io.WriteString(env.Stderr, shown)
 		return err
 	}
-	ok, err := consents(env, "approve a request", shown+ask, ownTerminal)
+	ok, err := consents(ctx, env, "approve a request", shown+ask, ownTerminal)
 	if err == nil && !ok {
 		return remedy.Silent(remedy.Failed) // said above
 	}

@@ -76,7 +76,7 @@ func renew(ctx context.Context, env *home.Env, r renewal) error {
 	if err != nil {
 		return err
 	}
-	if err := attended(env, r.yes, "begin a new agent session", "Begin a new agent session, without a label, of "+n.Of()+"?"); err != nil {
+	if err := attended(ctx, env, r.yes, "begin a new agent session", "Begin a new agent session, without a label, of "+n.Of()+"?"); err != nil {
 		return err
 	}
 	return withLedger(ctx, env, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {

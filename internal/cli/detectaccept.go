@@ -99,7 +99,7 @@ func wantedException(ctx context.Context, db *sqlstore.DB, flags *acceptFlags, a
 // accept keeps an exception, if a person says so.
 func accept(ctx context.Context, env *home.Env, flags *acceptFlags, x *approve.Excepted, all *approve.Exceptions) error {
 	fmt.Fprintf(env.Stderr, "%s\n", strings.Join(app.ExceptionLines(x), "\n"))
-	if err := attended(env, flags.yes, "except a finding", "Count this for nothing?"); err != nil {
+	if err := attended(ctx, env, flags.yes, "except a finding", "Count this for nothing?"); err != nil {
 		return err
 	}
 	x.Why, x.By, x.Via = flags.why, env.Person(), commandLine

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,8 +110,10 @@ session has read before stay untrusted content for that session. On a terminal y
 folder, with the remotes of a clone, and asked; elsewhere it needs --yes.`,
 		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
 		Args:    needsArg("a folder"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return eachFolder(env, args, func(kept *files.Confirmed, path string) error { return confirmFolder(env, kept, path, yes) })
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return eachFolder(env, args, func(kept *files.Confirmed, path string) error {
+				return confirmFolder(cmd.Context(), env, kept, path, yes)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm without asking")
@@ -137,13 +140,13 @@ func eachFolder(env *home.Env, names []string, do func(kept *files.Confirmed, pa
 }
 
 // confirmFolder counts a folder as the user's own work, which has to say so on a terminal or with yes.
-func confirmFolder(env *home.Env, kept *files.Confirmed, path string, yes bool) error {
+func confirmFolder(ctx context.Context, env *home.Env, kept *files.Confirmed, path string, yes bool) error {
 	f, err := files.Look(path, time.Now())
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("confirming a folder: %w", err), "")
 	}
 	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
-	if err := attended(env, yes, "confirm "+shown, "Count "+shown+" as your own work?"); err != nil {
+	if err := attended(ctx, env, yes, "confirm "+shown, "Count "+shown+" as your own work?"); err != nil {
 		return err
 	}
 	if err := kept.Add(f); err != nil {

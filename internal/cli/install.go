@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -70,11 +71,11 @@ Hosts: ` + wrapWords(hosts.IDs(), 84),
   weir install --dry-run
   weir install claude-code codex --yes
   weir install --project`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.check(args); err != nil {
 				return err
 			}
-			return installIn(env, args, &flags)
+			return installIn(cmd.Context(), env, args, &flags)
 		},
 	}
 	flags.add(cmd)
@@ -181,7 +182,7 @@ func installViewOf(f *install.File) *installView {
 	return v
 }
 
-func installIn(env *home.Env, ids []string, flags *installFlags) error {
+func installIn(ctx context.Context, env *home.Env, ids []string, flags *installFlags) error {
 	in, err := installer(env)
 	if err != nil {
 		return err
@@ -213,7 +214,7 @@ func installIn(env *home.Env, ids []string, flags *installFlags) error {
 		if !f.Changes() || flags.dry {
 			continue
 		}
-		if err := agree(env, flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
+		if err := agree(ctx, env, flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
 			return err
 		}
 		if err := in.Apply(f); err != nil {
@@ -226,7 +227,7 @@ func installIn(env *home.Env, ids []string, flags *installFlags) error {
 			printInstalled(env, f)
 		}
 	}
-	hooked, notes, err := installHooks(env, in, chosen, flags)
+	hooked, notes, err := installHooks(ctx, env, in, chosen, flags)
 	plan.Notes = append(plan.Notes, notes...)
 	if err != nil {
 		return err
@@ -247,11 +248,11 @@ func installIn(env *home.Env, ids []string, flags *installFlags) error {
 }
 
 // agree asks whether to change a file, unless that was said beforehand.
-func agree(env *home.Env, flags *installFlags, question string) error {
+func agree(ctx context.Context, env *home.Env, flags *installFlags, question string) error {
 	if flags.yes {
 		return nil
 	}
-	ok, err := consents(env, "agree to the change", question, "make it with --yes")
+	ok, err := consents(ctx, env, "agree to the change", question, "make it with --yes")
 	if err == nil && !ok {
 		return remedy.Failure(errors.New("nothing more was changed"), "")
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,8 @@ type hookView struct {
 }
 
 // installHooks has the selected hosts run weir hook, as far as they have hooks.
-func installHooks(env *home.Env, in *install.Installer, chosen install.Selection, flags *installFlags) ([]*hookView, []install.Note, error) {
+func installHooks(ctx context.Context, env *home.Env, in *install.Installer, chosen install.Selection, flags *installFlags) (
+	[]*hookView, []install.Note, error) {
 	views := []*hookView{}
 	if flags.noHooks {
 		return views, nil, nil
@@ -38,7 +40,7 @@ func installHooks(env *home.Env, in *install.Installer, chosen install.Selection
 		if !f.Changes() || flags.dry {
 			continue
 		}
-		if err := agree(env, flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
+		if err := agree(ctx, env, flags, "Change "+plain.Text(f.Path, maxError)+"?"); err != nil {
 			return views, notes, err
 		}
 		if err := in.ApplyHooks(f); err != nil {

@@ -161,7 +161,7 @@ func runReview(ctx context.Context, env *home.Env, flags *reviewFlags, only stri
 	if !home.IsTerminal(env.Stdout) {
 		return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), hint)
 	}
-	ok, err := consents(env, "accept the definitions", "Accept all of this?", hint)
+	ok, err := consents(ctx, env, "accept the definitions", "Accept all of this?", hint)
 	switch {
 	case err != nil:
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +28,11 @@ func newServers(env *home.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "servers",
 		Short: "List the servers that weir knows, and their breaches of contract",
-		Long: fmt.Sprintf(`List the servers of the weir processes that run, and those of the last 20,000 decisions in the log:
+		Long: fmt.Sprintf(`List the servers of the weir processes that run, and those of the last %[3]d decisions in the log:
 the trust that counts, the processes, and the last call. Breaches of contract that count follow, with
 how far each server is trusted at most by them.
 
-A server that the configuration trusts counts as known after %d breaches, and as untrusted after %d. A breach
+A server that the configuration trusts counts as known after %[1]d breaches, and as untrusted after %[2]d. A breach
 is an answer or a resolution outside of the declaration of the tool, an accepted definition that was
 changed to promise more or to say less, and an answer without annotations where all before it had
 some. It counts once for a tool and an agent session, changed definitions that are found on one day
@@ -40,7 +41,7 @@ outsiders may have written is no breach. A known server counts as untrusted afte
 definitions and resolutions.
 
 All processes that share the store go by it from their next call on. weir servers restore has a
-server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep),
+server trusted again.`, approve.BreachesAStep, 2*approve.BreachesAStep, app.MaxSearched),
 		Example: "  weir servers\n  weir servers --json\n  weir servers restore crm --why 'the new version has a right contract'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,7 +88,7 @@ func knownServers(all []app.KnownServer, now time.Time) string {
 	var b strings.Builder
 	width := 0
 	for _, k := range all {
-		width = max(width, len(plain.Text(k.Name, app.MaxName)))
+		width = max(width, utf8.RuneCountInString(plain.Text(k.Name, app.MaxName)))
 	}
 	for _, k := range all {
 		state := "no process serves it"
@@ -158,7 +159,7 @@ trust with the reason. Without a terminal it needs --yes.`,
 					return remedy.Usage(fmt.Errorf("%.80q: %w", args[0], approve.ErrNoBreach), "weir servers lists those with breaches")
 				}
 				fmt.Fprint(env.Stderr, standings(of))
-				if err := attended(env, flags.yes, "trust a server", "Trust it again?"); err != nil {
+				if err := attended(cmd.Context(), env, flags.yes, "trust a server", "Trust it again?"); err != nil {
 					return err
 				}
 				n := 0

@@ -10,6 +10,14 @@ import (
 	"github.com/weir-mcp/weir/internal/plain/plaintest"
 )
 
+// TestKnownServersAreAligned lists servers whose names have more bytes than characters.
+func TestKnownServersAreAligned(t *testing.T) {
+	shown := knownServers([]app.KnownServer{{Name: "büro", Processes: []int{7}}, {Name: "mails", Disabled: true}}, time.Now())
+	if want := "büro                    served by 7\nmails                   disabled\n"; shown != want {
+		t.Errorf("got\n%swant\n%s", shown, want)
+	}
+}
+
 // TestStandingsAreShownPlainly lists servers whose breaches have hostile texts: none adds a line, or a character that does not print.
 func TestStandingsAreShownPlainly(t *testing.T) {
 	for _, text := range plaintest.Texts() {

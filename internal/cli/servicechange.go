@@ -90,7 +90,7 @@ func (c *serviceChange) make(ctx context.Context, env *home.Env, flags *serviceF
 		v.print(env)
 	}
 	if c.question != "" && !flags.consent.dry {
-		if err := agree(env, &flags.consent, c.question+" "+plain.Text(v.Path, maxError)+"?"); err != nil {
+		if err := agree(ctx, env, &flags.consent, c.question+" "+plain.Text(v.Path, maxError)+"?"); err != nil {
 			return err
 		}
 		if err := c.apply(ctx, env); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,11 +26,11 @@ before it is made.`,
 		Example: `  weir uninstall
   weir uninstall --dry-run
   weir uninstall vscode --yes`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.check(args); err != nil {
 				return err
 			}
-			return uninstallFrom(env, args, &flags)
+			return uninstallFrom(cmd.Context(), env, args, &flags)
 		},
 	}
 	flags.add(cmd)
@@ -72,7 +73,7 @@ func removalOf(m *install.Removal) *removalView {
 	return v
 }
 
-func uninstallFrom(env *home.Env, ids []string, flags *installFlags) error {
+func uninstallFrom(ctx context.Context, env *home.Env, ids []string, flags *installFlags) error {
 	in, err := installer(env)
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func uninstallFrom(env *home.Env, ids []string, flags *installFlags) error {
 			continue
 		}
 		if m.Changes() {
-			if err := agree(env, flags, "Change "+plain.Text(m.Path, maxError)+"?"); err != nil {
+			if err := agree(ctx, env, flags, "Change "+plain.Text(m.Path, maxError)+"?"); err != nil {
 				return err
 			}
 		}

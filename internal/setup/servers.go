@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/guard"
@@ -19,7 +16,6 @@ import (
 	"github.com/weir-mcp/weir/internal/evidence"
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/policy"
 )
 
@@ -101,33 +97,6 @@ func reached(spec *upstream.Spec) string {
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t", spec.Command, folder, spec.URL, spec.SSE))
 	return hex.EncodeToString(sum[:16])
-}
-
-// via returns the program or the address by which a server is reached, for people. Of the arguments only a package and
-// a file are told, and of a URL the host: the others may be secrets.
-func via(spec *upstream.Spec) string {
-	if spec.URL != "" {
-		u, err := url.Parse(spec.URL)
-		if err != nil {
-			return ""
-		}
-		return u.Scheme + "://" + u.Host
-	}
-	told := slices.Clone(spec.Command[:min(1, len(spec.Command))])
-	if name := (overlay.Server{Command: spec.Command}).Package(); name != "" {
-		return strings.Join(append(told, name), " ")
-	}
-	isFile := func(arg string) bool {
-		if !filepath.IsAbs(arg) {
-			arg = filepath.Join(spec.Dir, arg)
-		}
-		info, err := os.Stat(arg)
-		return err == nil && info.Mode().IsRegular()
-	}
-	if i := slices.IndexFunc(spec.Command[len(told):], isFile); i >= 0 {
-		told = append(told, spec.Command[len(told)+i])
-	}
-	return strings.Join(told, " ")
 }
 
 // program returns a text that stands for the command of a server in any folder, where it may run another program; "" if

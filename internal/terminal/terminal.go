@@ -4,7 +4,7 @@
 //	t, err := terminal.Open(750 * time.Millisecond)
 //	…
 //	defer t.Close()
-//	yes, err := t.Agrees("Delete it?")
+//	yes, err := t.Agrees(ctx, "Delete it?")
 //
 // Input that was typed or pasted before a question is dropped, and a yes that is faster than a person reads is none.
 // A terminal is no proof of a person: a program can make one, and wait.
@@ -12,6 +12,7 @@ package terminal
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -43,8 +44,8 @@ func Open(pace time.Duration) (*Terminal, error) {
 // tries is how often a question is asked whose yes comes too fast.
 const tries = 3
 
-// Agrees reports whether the person says yes to a question.
-func (t *Terminal) Agrees(question string) (bool, error) {
+// Agrees reports whether the person says yes to a question. Once ctx has ended, no answer counts.
+func (t *Terminal) Agrees(ctx context.Context, question string) (bool, error) {
 	for range tries {
 		if err := t.drop(); err != nil {
 			return false, fmt.Errorf("dropping input of before the question: %w", err)
@@ -53,7 +54,11 @@ func (t *Terminal) Agrees(question string) (bool, error) {
 			return false, err
 		}
 		asked := time.Now()
-		line, err := bufio.NewReader(t).ReadString('\n')
+		line, err := t.line(ctx)
+		if ctx.Err() != nil {
+			_, _ = io.WriteString(t, "\n")
+			return false, ctx.Err()
+		}
 		answer := strings.ToLower(strings.TrimSpace(line))
 		switch {
 		case err != nil || answer != "y" && answer != "yes":
@@ -66,4 +71,22 @@ func (t *Terminal) Agrees(question string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// line returns the next line, or the beginning of one and an error. It returns at the end of ctx too, though nothing
+// ends the reading of a terminal on all systems: the next line is lost then.
+func (t *Terminal) line(ctx context.Context) (line string, err error) {
+	read := make(chan struct{})
+	var text string
+	var failed error
+	go func() {
+		defer close(read)
+		text, failed = bufio.NewReader(t).ReadString('\n')
+	}()
+	select {
+	case <-read:
+		return text, failed
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }

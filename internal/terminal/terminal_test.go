@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -59,9 +61,34 @@ func TestAgrees(t *testing.T) {
 		{"no, at once", "", []string{"n\n"}, time.Hour, 1, false},
 	} {
 		s := &script{before: c.before, lines: c.lines}
-		got, err := (&Terminal{s, c.pace}).Agrees("Allow it?")
+		got, err := (&Terminal{s, c.pace}).Agrees(t.Context(), "Allow it?")
 		if asked := strings.Count(s.shown.String(), "Allow it? [y/N] "); got != c.want || err != nil || asked != c.asked {
 			t.Errorf("%s: %v, %v, asked %d times, want %v, asked %d times", c.name, got, err, asked, c.want, c.asked)
 		}
+	}
+}
+
+// A silent terminal shows questions, and nobody types before its end.
+type silent struct {
+	script
+	left chan struct{}
+}
+
+func (s *silent) Read([]byte) (int, error) {
+	<-s.left
+	return 0, io.EOF
+}
+
+// TestAgreesToNothingBehindTheEnd ends a question while it waits for its answer, and before a yes.
+func TestAgreesToNothingBehindTheEnd(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	s := &silent{left: make(chan struct{})}
+	defer close(s.left)
+	time.AfterFunc(time.Millisecond, end)
+	if ok, err := (&Terminal{s, 0}).Agrees(ctx, "Allow it?"); ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("ended while it waits: %v, %v", ok, err)
+	}
+	if ok, err := (&Terminal{&script{lines: []string{"y\n"}}, 0}).Agrees(ctx, "Allow it?"); ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("a yes behind the end: %v, %v", ok, err)
 	}
 }
