@@ -32,13 +32,13 @@ var (
 	programNames = []string{"executable", "binary", "cmdline", "commandline", "keys", "keystrokes", "chars", "line", "lines", "process"}
 
 	// proseNames are names of arguments that are read, unless the call runs something.
-	proseNames = []string{"content", "contents", "text", "body", "message", "messages", "title", "description", "subject", "comment", "summary", "prompt",
-		"note", "notes", "query", "question", "pattern", "path", "paths", "file", "filename", "url", "uri", "markdown", "html", "string"}
+	proseNames = []string{"content", "contents", "text", "body", "message", "messages", "title", "description", "subject", "comment", "summary",
+		"prompt", "note", "notes", "query", "question", "pattern", "path", "paths", "file", "filename", "url", "uri", "markdown", "html", "string"}
 
 	// runners are words in the names of tools that run something or type it.
-	runners = []string{"run", "runs", "exec", "execute", "eval", "evaluate", "shell", "bash", "zsh", "sh", "powershell", "pwsh", "terminal", "tmux", "screen", "pty",
-		"spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script", "code", "job", "cron",
-		"schedule", "python", "node", "invoke"}
+	runners = []string{"run", "runs", "exec", "execute", "eval", "evaluate", "shell", "bash", "zsh", "sh", "powershell", "pwsh", "terminal", "tmux",
+		"screen", "pty", "spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script", "code",
+		"job", "cron", "schedule", "python", "node", "invoke"}
 )
 
 // orders returns the reserved command of Weir that a call would give, "" if none.
@@ -64,7 +64,7 @@ func orders(t guard.Touch) string {
 		}
 	}
 	if o.starts(call.command) {
-		return "weir with a command that its text does not show, or weir run; name the command, with no sign in front of it"
+		return "weir run, or weir with a command that the text does not show, which are for a person"
 	}
 	return ""
 }
@@ -108,14 +108,22 @@ func said(t guard.Touch) utterance {
 var (
 	continued  = strings.NewReplacer("\\\r\n", "", "\\\n", "", "`\r\n", "", "`\n", "", "^\r\n", "", "^\n", "")
 	expansions = pattern.New("\\$\\{[^}]*\\}|\\$\\([^()]*\\)|`[^`]*`|\\$\\w+|\\$[@*#?!$-]|%\\w+%")
-	signs      = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "", "^", "", "{", "", "}", "", "[", "", "]", "", "$", "", ",", "", "*", "", "?", "", "!", "",
-		"@", "", "+", "", "%", "", "~", "")
 )
 
 // formsOf returns a text as it is, with the signs of shells left out, and with expansions left out too.
 func formsOf(text string) []string {
 	text = continued.Replace(text)
-	return appendNew(nil, text, signs.Replace(text), signs.Replace(expansions().ReplaceAllString(text, "")))
+	return appendNew(nil, text, withoutSigns(text), withoutSigns(expansions().ReplaceAllString(text, "")))
+}
+
+// withoutSigns leaves out the signs that a shell may leave out of a word.
+func withoutSigns(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"'\\`^{}[]$,*?!@+%~", r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // An order is a call as it is read for commands of Weir.
@@ -171,9 +179,9 @@ func isProgram(word string) bool {
 // Programs that run others.
 var (
 	// wrappers run a command that is among their arguments.
-	wrappers = []string{"env", "sudo", "doas", "su", "nohup", "setsid", "npx", "bunx", "uvx", "timeout", "nice", "ionice", "stdbuf", "exec", "eval", "command",
-		"builtin", "strace", "script", "watch", "busybox", "sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "start", "tmux", "screen", "chroot", "unshare",
-		"nsenter", "flock", "expect", "go", "npm", "pnpm", "yarn", "bun", "docker", "podman"}
+	wrappers = []string{"env", "sudo", "doas", "su", "nohup", "setsid", "npx", "bunx", "uvx", "timeout", "nice", "ionice", "stdbuf", "exec", "eval",
+		"command", "builtin", "strace", "script", "watch", "busybox", "sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "start", "tmux",
+		"screen", "chroot", "unshare", "nsenter", "flock", "expect", "go", "npm", "pnpm", "yarn", "bun", "docker", "podman"}
 
 	// feeders run a command with arguments from elsewhere.
 	feeders = []string{"xargs", "parallel"}
