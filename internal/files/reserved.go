@@ -37,8 +37,8 @@ var (
 
 	// runners are words in the names of tools that run something or type it.
 	runners = []string{"run", "runs", "exec", "execute", "eval", "evaluate", "shell", "bash", "zsh", "sh", "powershell", "pwsh", "terminal", "tmux",
-		"screen", "pty", "spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script", "code",
-		"job", "cron", "schedule", "python", "node", "invoke"}
+		"screen", "pty", "spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script",
+		"code", "job", "cron", "schedule", "python", "node", "invoke"}
 )
 
 // orders returns the reserved command of Weir that a call would give, "" if none.
