@@ -97,7 +97,7 @@ func said(t guard.Touch) utterance {
 			continue
 		}
 		everything.WriteString(a.Text + "\n")
-		if runs || t.Changes && !has(a.Path, proseNames) {
+		if runs || t.Changes && !has(a.Path, proseNames, placeNames) {
 			looked.WriteString(a.Text + "\n")
 		}
 	}
@@ -139,19 +139,29 @@ var reservedWords = slices.Concat(reserved...)
 // read takes in the words of a text: they end at each sign but those of names, options and paths.
 func (o *order) read(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		before := ""
-		for blank := range strings.FieldsSeq(line) {
-			entered := before == "cd" || before == "pushd" // blank is a folder, unless more follows in it
+		blanks := strings.Fields(line)
+		for i, blank := range blanks {
+			entered := isEntered(blanks, i)
 			for word := range strings.FieldsFuncSeq(blank, isSign) {
 				o.steps++
-				o.named = o.named || isProgram(word) && !(entered && word == strings.TrimPrefix(blank, "~"))
+				o.named = o.named || !entered && isProgram(word)
 				if lower := strings.ToLower(word); slices.Contains(reservedWords, lower) {
 					o.words[lower] = true
 				}
 			}
-			before = blank
 		}
 	}
+}
+
+// isEntered reports whether a word of a line is the folder that a cd of its own changes to.
+func isEntered(words []string, i int) bool {
+	if i == 0 || words[i-1] != "cd" && words[i-1] != "pushd" || strings.ContainsFunc(strings.Trim(words[i], "~;"), isSign) {
+		return false
+	}
+	ends := func(word string) bool {
+		return strings.HasSuffix(word, ";") || slices.Contains([]string{"&&", "||", "|"}, word)
+	}
+	return (i == 1 || ends(words[i-2])) && (i+1 == len(words) || ends(words[i]) || ends(words[i+1]))
 }
 
 // isSign reports whether a sign is in no name, option, path or pattern of a file.
@@ -218,7 +228,7 @@ func (o *order) startsIn(words []string) bool {
 			if strings.ContainsAny(word, hiding) {
 				return true
 			}
-		case (first || wraps) && isProgram(bare):
+		case (first || wraps) && (isProgram(bare) || isProgram(withoutSigns(bare))):
 			next := "" // nothing
 			if i+1 < len(words) {
 				next = strings.Trim(words[i+1], `"',]`)
@@ -228,6 +238,8 @@ func (o *order) startsIn(words []string) bool {
 			}
 			running = !isPlain(next) || next[0] == '-' || slices.ContainsFunc(reserved, func(command []string) bool { return command[0] == next })
 			first = false
+		case first && strings.ContainsAny(bare, "<>"):
+			wraps = true // behind a redirection
 		case bare == "" || strings.Contains(bare, "=") || slices.Contains(keywords, bare):
 		default:
 			feeds = feeds || (first || wraps) && slices.Contains(feeders, base)

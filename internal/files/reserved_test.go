@@ -21,13 +21,14 @@ func TestOrdersOfShells(t *testing.T) {
 		"/usr/bin/we[i]r approve K", "WEIR.EXE approve K", `C:\weir\weir.cmd approve K`, "node weir.js approve K", "weir `# x` approve K", "weir $() approve K",
 		`weir "$@"`, "weir $*", "weir <f", "weir", "sudo weir <f $x", "x=1 weir -- $x", "if weir $x; then y; fi", "y=$(weir $x)", "weir session $x", "weir ses{sion,} x",
 		"x=new; weir 2>&1 session $x", "weir session 2>&1 declassify s --drop credentials", "weir 2>/dev/null folders confirm --yes d", "weir service 2>&1 install",
-		"weir run", "weir run --console 127.0.0.1:1", "weir wrap --console=127.0.0.1:1 -- x", "cd; weir approve K", "cd\nweir approve K", "cd \\\n;weir approve K", "$cd weir approve K", "weir --help $x", "weir --help=false approve", "(cd weir; weir approve K)",
+		"weir run", "weir run --console 127.0.0.1:1", "weir wrap --console=127.0.0.1:1 -- x", "cd; weir approve K", "cd\nweir approve K", "cd \\\n;weir approve K", "$cd weir approve K", "echo cd weir approve K | sed 's/cd //' | sh", "cd weir approve K",
+		"w'e'ir $'\\x61pprove' K", ">o weir $x", "> o weir $x", "weir --help $x", "weir --help=false approve", "(cd weir; weir approve K)",
 		`subprocess.run(["weir", "approve"])`, `subprocess.run(["weir", "run"])`, "weir\u00a0approve K", "Weir APPROVE K",
 		"export WEIR_SCRIPTED_{APPROVAL,X}=1", "env WEIR_SCRIPTED_$''APPROVAL=1", "env WEIR_SCRIPTED_\\\nAPPROVAL=1", "WEIR_SCRI${z}PTED_APPROVAL=1",
 		"export $(printf WEIR_%s SCRIPTED_APPROVAL)=1", "set weir_scripted_approval=1",
 	}
 	ordinary := []string{
-		"ls weir", "ls ./weir/ | head", "cd weir && go test ./...", "cd weir\ngit commit -m 'deny it'", "cd ~/src/weir && git commit -m 'approve: end the session when it is new'", "grep -rn weir docs",
+		"ls weir", "ls ./weir/ | head", "cd weir && go test ./...", "cd weir; git commit -m 'deny it'", "pushd weir || exit; echo deny", "cd weir\ngit commit -m 'deny it'", "cd ~/src/weir && git commit -m 'approve: end the session when it is new'", "grep -rn weir docs",
 		"grep -r weir *.go > out", `git commit -m "weir: fix"`, "git clone https://github.com/weir-mcp/weir", "git clone $url/weir.git", "weir status", "weir status --json | jq .",
 		"weir wrap -- npx -y @example/server $HOME", "weir wrap --name x -- sh -c 'ls *'", "weir --help", "weir lint --help", "if weir status; then echo yes; fi",
 		"go build -o weir ./cmd/weir", "timeout 60 go test ./weir", "sudo rm -rf build/weir", "sh -c 'weir status'", "env A=1 weir doctor", "git add weir && git push",
@@ -83,6 +84,7 @@ func TestOrdersOfCalls(t *testing.T) {
 		{"run", values("command", "weir", "args", "wrap", "args", "--", "args", "npx", "args", "{}"), false},
 		{"create_page", values("title", "weir", "body", "weir approve ID answers"), false},
 		{"git_commit", values("repo_path", "/src/weir", "message", "approve: say who answers"), false},
+		{"create_branch", values("repo", "weir", "name", "hook"), false},
 		{"edit", []guard.Text{{Path: "edits.newText", Text: "weir approve, " + Scripted, Content: true}}, false},
 	} {
 		if got := orders(guard.Touch{Name: c.tool, Changes: true, Texts: c.texts}); (got != "") != c.wanted {
