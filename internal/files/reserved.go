@@ -26,10 +26,10 @@ var reserved = [][]string{{"approve"}, {"deny"}, {"console"}, {"hook"}, {"serve"
 // Words in the names of arguments and tools.
 var (
 	// operandNames are names of arguments that follow the command of a call.
-	operandNames = []string{"args", "argv", "argument", "arguments", "parameters", "params", "flags", "options"}
+	operandNames = []string{"args", "argv", "argument", "arguments", "parameters", "flags"}
 
 	// programNames are names of arguments that say what is run or typed, beside shellNames.
-	programNames = []string{"executable", "binary", "cmdline", "commandline", "keys", "keystrokes", "chars", "line", "lines", "process"}
+	programNames = []string{"executable", "binary", "cmdline", "commandline", "keys", "keystrokes", "chars", "lines", "process"}
 
 	// proseNames are names of arguments that are read, unless the call runs something.
 	proseNames = []string{"content", "contents", "text", "body", "message", "messages", "title", "description", "subject", "comment", "summary",
@@ -84,7 +84,9 @@ func said(t guard.Touch) utterance {
 			return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
 		})
 	}
-	isOrder := func(a guard.Text) bool { return !a.Name && has(a.Path, shellNames, programNames, operandNames) }
+	isOrder := func(a guard.Text) bool {
+		return !a.Name && (has(a.Path, shellNames) || !a.Content && has(a.Path, programNames, operandNames))
+	}
 	runs := has(t.Name, runners) || slices.ContainsFunc(t.Texts, isOrder)
 	var everything, looked, command, operands strings.Builder
 	for _, a := range t.Texts {
