@@ -35,6 +35,9 @@ var (
 	proseNames = []string{"content", "contents", "text", "body", "message", "messages", "title", "description", "subject", "comment", "summary",
 		"prompt", "note", "notes", "query", "question", "pattern", "path", "paths", "file", "filename", "url", "uri", "markdown", "html", "string"}
 
+	// reasonNames are names of arguments that tell people why a command is run.
+	reasonNames = []string{"description", "explanation", "justification", "reason"}
+
 	// runners are words in the names of tools that run something or type it.
 	runners = []string{"run", "runs", "exec", "execute", "eval", "evaluate", "shell", "bash", "zsh", "sh", "powershell", "pwsh", "terminal", "tmux",
 		"screen", "pty", "spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script",
@@ -99,7 +102,7 @@ func said(t guard.Touch) utterance {
 			continue
 		}
 		everything.WriteString(a.Text + "\n")
-		if runs || t.Changes && !has(a.Path, proseNames, placeNames) {
+		if runs && !has(a.Path, reasonNames) || t.Changes && !has(a.Path, proseNames, placeNames, reasonNames) {
 			looked.WriteString(a.Text + "\n")
 		}
 	}

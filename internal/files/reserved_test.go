@@ -85,6 +85,7 @@ func TestOrdersOfCalls(t *testing.T) {
 		{"create_page", values("title", "weir", "body", "weir approve ID answers"), false},
 		{"git_commit", values("repo_path", "/src/weir", "message", "approve: say who answers"), false},
 		{"create_branch", values("repo", "weir", "name", "hook"), false},
+		{"Bash", values("command", "weir status", "description", "see whether to approve"), false},
 		{"add_comment", values("path", "cmd/weir", "line", "3", "body", "see weir approve"), false},
 		{"edit", []guard.Text{{Path: "lines", Text: "weir approve", Content: true}}, false},
 		{"edit", []guard.Text{{Path: "edits.newText", Text: "weir approve, " + Scripted, Content: true}}, false},
