@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/internal/app"
+	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -203,14 +204,11 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply
 	})
 }
 
-// scripted is the variable by which a script says that its --yes approves. A flag alone would be one that an agent
-// tries, and that a person pastes.
-const scripted = "WEIR_SCRIPTED_APPROVAL"
-
-// agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does.
+// agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does: by a
+// variable, since a flag alone would be one that an agent tries, and that a person pastes.
 func agreed(ctx context.Context, env *home.Env, p *approve.Pending, yes bool, ask string) error {
 	shown := questionsText([]*approve.Pending{p}, time.Now())
-	if by, _ := env.Getenv(scripted); yes && by == "1" {
+	if by, _ := env.Getenv(files.Scripted); yes && by == "1" {
 		_, err := io.WriteString(env.Stderr, shown)
 		return err
 	}

@@ -12,15 +12,15 @@ import (
 )
 
 // open are the commands that an agent may run: they show something, try something out or serve. Those with an option in
-// brackets decide something with it.
+// brackets decide something with it. There is no run, which serves the console if its configuration says so.
 var open = strings.Split(`
 analyze, annotate [--accept --forget], approvals, approvals suggest, audit, audit export, audit key, audit prove, audit show, audit tail, audit verify,
 bench, bench agentdojo, bench day, completion, completion bash, completion fish, completion powershell, completion zsh, config, config check, conformance,
 conformance answer, conformance gateway, conformance reader, conformance relay, conformance server, conformance vectors, demo, demo server,
 detect, detect exceptions, detect rules, detect test, doctor, exec, exec check, exec child, folders, help, install [--no-hooks], interceptor, labels, lint, login,
 logout, overlay, overlay check, overlay list, plan, plan check, policy, policy check, policy default, policy explain, policy prove, policy replay, policy test,
-reload [--accept], report, review [--accept], run, serve [--stop], servers, service, service status, session, session list, state, state backup, status, tools,
-version, watch, wrap`, ",")
+reload [--accept], report, review [--accept], serve [--stop], servers, service, service status, session, session list, state, state backup, status, tools,
+version, watch, wrap [--console]`, ",")
 
 // TestReservedCommands holds each command to be one that an agent may run, or one that hooks and the gateway refuse.
 func TestReservedCommands(t *testing.T) {

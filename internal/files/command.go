@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/pattern"
@@ -156,15 +157,20 @@ func matches(glob, name string) bool {
 // acts looks for commands that take away a folder around Weir's own files, or end its process. In a wide text words
 // may be patterns.
 func (c *check) acts(text string, wide bool) string {
+	hits := sync.OnceValue(func() bool { return c.hits(text) })
 	for segment := range segments(text) {
 		tokens := tokensOf(segment)
 		for i, token := range tokens {
 			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
-			switch args := operands(tokens[i+1:]); {
-			case slices.Contains(signals, verb) && (c.hits(text) || hitsByPattern(verb, tokens[i+1:])):
-				return "weir's own process"
+			switch {
+			case slices.Contains(signals, verb):
+				if hits() || hitsByPattern(verb, tokens[i+1:]) {
+					return "weir's own process"
+				}
+				continue
 			case slices.Contains(removers, verb):
 			case slices.Contains(movers, verb):
+				args := operands(tokens[i+1:])
 				tokens = tokens[:i+1+min(len(args), max(1, len(args)-1))]
 			default:
 				continue

@@ -194,8 +194,8 @@ func TestOwnByCommand(t *testing.T) {
 		"export WEIR_SCRIPTED_APPROVAL=1":                         true,
 		"weir approvals":                                          false,
 		"weir review":                                             false,
-		"weir wrap -- npx approve":                                false,
-		"weir lint deny":                                          false,
+		"weir wrap -- npx approve":                                true,
+		"weir lint deny":                                          true,
 	} {
 		text := strings.ReplaceAll(strings.ReplaceAll(command, "$HOME", "\x01"), "HOME", w.home)
 		text = strings.ReplaceAll(text, "\x01", "$HOME")

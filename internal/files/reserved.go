@@ -3,79 +3,261 @@ package files
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weir-mcp/weir/guard"
+	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/speech"
 )
 
-// scripted is the variable by which a script says that its weir approve --yes counts.
-const scripted = "WEIR_SCRIPTED_APPROVAL"
+// Scripted is the variable by which a script says that its weir approve --yes counts.
+const Scripted = "WEIR_SCRIPTED_APPROVAL"
 
 // reserved are the commands of Weir by which a person decides, loosens something or changes the log, and weir hook,
-// which is a host's.
+// which is a host's. Their words count in any order, with anything between them.
 var reserved = [][]string{{"approve"}, {"deny"}, {"console"}, {"hook"}, {"serve", "--stop"}, {"uninstall"}, {"install", "--no-hooks"},
 	{"annotate", "--accept"}, {"annotate", "--forget"}, {"review", "--accept"}, {"reload", "--accept"},
 	{"audit", "adopt"}, {"audit", "anchor"}, {"audit", "erase"}, {"audit", "rotate"},
 	{"detect", "accept"}, {"detect", "exceptions", "remove"}, {"folders", "confirm"}, {"folders", "remove"}, {"labels", "clear"},
-	{"service", "install"}, {"service", "uninstall"}, {"servers", "restore"},
+	{"run", "--console"}, {"wrap", "--console"}, {"service", "install"}, {"service", "uninstall"}, {"servers", "restore"},
 	{"session", "declassify"}, {"session", "end"}, {"session", "forget"}, {"session", "new"},
 	{"state", "init"}, {"state", "prune"}, {"state", "rebuild"}, {"state", "restore"}}
 
-// isProgram reports whether a word of a command names Weir's program, by any path.
-func isProgram(word string) bool {
-	base := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
-	return strings.TrimSuffix(base, ".exe") == "weir"
-}
+// Words in the names of arguments and tools.
+var (
+	// operandNames are names of arguments that follow the command of a call.
+	operandNames = []string{"args", "argv", "argument", "arguments", "parameters", "flags"}
 
-// orders returns the reserved command of Weir that a call would give, "" if none: in one text, or with program and
-// arguments in several.
+	// programNames are names of arguments that say what is run or typed, beside shellNames.
+	programNames = []string{"executable", "binary", "cmdline", "commandline", "keys", "keystrokes", "chars", "lines", "process"}
+
+	// proseNames are names of arguments that are read, unless the call runs something.
+	proseNames = []string{"content", "contents", "text", "body", "message", "messages", "title", "description", "subject", "comment", "summary",
+		"prompt", "note", "notes", "query", "question", "pattern", "path", "paths", "file", "filename", "url", "uri", "markdown", "html", "string"}
+
+	// reasonNames are names of arguments that tell people why a command is run.
+	reasonNames = []string{"description", "explanation", "justification", "reason"}
+
+	// runners are words in the names of tools that run something or type it.
+	runners = []string{"run", "runs", "exec", "execute", "eval", "evaluate", "shell", "bash", "zsh", "sh", "powershell", "pwsh", "terminal", "tmux",
+		"screen", "pty", "spawn", "launch", "start", "process", "command", "commands", "cmd", "console", "ssh", "keys", "key", "type", "stdin", "script",
+		"code", "job", "cron", "schedule", "python", "node", "invoke"}
+)
+
+// orders returns the reserved command of Weir that a call would give, "" if none.
 func orders(t guard.Touch) string {
-	var b strings.Builder
-	for _, a := range t.Texts {
-		if !a.Name && slices.ContainsFunc(speech.NameWords(a.Path), func(w string) bool { return slices.Contains(shellNames, w) }) {
-			b.WriteString(a.Text + " ")
+	call := said(t)
+	if call.everything == "" {
+		return ""
+	}
+	o := order{words: map[string]bool{}}
+	for _, form := range formsOf(call.everything) {
+		if folded := strings.ToUpper(form); strings.Contains(folded, Scripted[:13]) || strings.Contains(folded, Scripted[5:]) {
+			return "weir's variable " + Scripted
 		}
 	}
-	for _, text := range appendNew(nil, b.String(), quotes.Replace(b.String())) {
-		if strings.Contains(text, scripted) {
-			return "weir's variable " + scripted
-		}
-		for segment := range segments(text) {
-			words := tokensOf(segment)
-			for i, word := range words {
-				at := slices.IndexFunc(reserved, func(command []string) bool { return isProgram(word) && isCommandOf(words[i+1:], command) })
-				if at >= 0 {
-					return "weir's command " + strings.Join(reserved[at], " ") + ", which is for a person"
-				}
+	for _, form := range formsOf(call.looked) {
+		o.read(form)
+	}
+	if o.named {
+		for _, command := range reserved {
+			if !slices.ContainsFunc(command, func(w string) bool { return !o.words[w] }) {
+				return "weir's command " + strings.Join(command, " ") + ", which is for a person"
 			}
 		}
+	}
+	if o.starts(call.command) {
+		return "weir run, or weir with a command that the text does not show, which are for a person"
 	}
 	return ""
 }
 
-// isCommandOf reports whether words are a command of Weir: its words in their order with nothing between them but
-// options, each with a value at most, and its option anywhere.
-func isCommandOf(words, command []string) bool {
-	if option := command[len(command)-1]; option[0] == '-' {
-		command = command[:len(command)-1]
-		if !slices.ContainsFunc(words, func(w string) bool { return w == option || strings.HasPrefix(w, option+"=") }) {
-			return false
-		}
+// An utterance is the texts of a call.
+type utterance struct {
+	everything string // but content
+	looked     string // those that may be part of a command
+	command    string // those that are a command, and its arguments behind it
+}
+
+// said sorts the texts of a call.
+func said(t guard.Touch) utterance {
+	has := func(path string, lists ...[]string) bool {
+		words := speech.NameWords(path)
+		return slices.ContainsFunc(lists, func(list []string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+		})
 	}
-	value := false // the next word may be that of an option
-	for _, word := range words {
-		switch option := strings.HasPrefix(word, "-"); {
-		case word == command[0]:
-			if command = command[1:]; len(command) == 0 {
-				return true
-			}
-		case !option && !value:
-			return false
-		default:
-			value = option && !strings.Contains(word, "=")
+	isOrder := func(a guard.Text) bool {
+		return !a.Name && (has(a.Path, shellNames) || !a.Content && has(a.Path, programNames, operandNames))
+	}
+	runs := has(t.Name, runners) || slices.ContainsFunc(t.Texts, isOrder)
+	var everything, looked, command, operands strings.Builder
+	for _, a := range t.Texts {
+		switch order := isOrder(a); {
+		case order && has(a.Path, operandNames):
+			operands.WriteString(a.Text + " ")
+		case order:
+			command.WriteString(a.Text + " ")
+		case a.Content:
 			continue
 		}
-		value = false
+		everything.WriteString(a.Text + "\n")
+		if runs && !has(a.Path, reasonNames) || t.Changes && !has(a.Path, proseNames, placeNames, reasonNames) {
+			looked.WriteString(a.Text + "\n")
+		}
+	}
+	return utterance{everything.String(), looked.String(), command.String() + operands.String()}
+}
+
+// Spellings that shells leave out of words.
+var (
+	continued  = strings.NewReplacer("\\\r\n", "", "\\\n", "", "`\r\n", "", "`\n", "", "^\r\n", "", "^\n", "")
+	expansions = pattern.New("\\$\\{[^}]*\\}|\\$\\([^()]*\\)|`[^`]*`|\\$\\w+|\\$[@*#?!$-]|%\\w+%")
+)
+
+// formsOf returns a text as it is, with the signs of shells left out, and with expansions left out too.
+func formsOf(text string) []string {
+	text = continued.Replace(text)
+	return appendNew(nil, text, withoutSigns(text), withoutSigns(expansions().ReplaceAllString(text, "")))
+}
+
+// withoutSigns leaves out the signs that a shell may leave out of a word.
+func withoutSigns(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"'\\`^{}[]$,*?!@+%~", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// An order is a call as it is read for commands of Weir.
+type order struct {
+	named bool            // Weir's program
+	words map[string]bool // of reserved commands
+	steps int             // words that were looked at, once for each look
+}
+
+// reservedWords are the words of reserved commands.
+var reservedWords = slices.Concat(reserved...)
+
+// read takes in the words of a text: they end at each sign but those of names, options and paths.
+func (o *order) read(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		blanks := strings.Fields(line)
+		for i, blank := range blanks {
+			entered := isEntered(blanks, i)
+			for word := range strings.FieldsFuncSeq(blank, isSign) {
+				o.steps++
+				o.named = o.named || !entered && isProgram(word)
+				if lower := strings.ToLower(word); slices.Contains(reservedWords, lower) {
+					o.words[lower] = true
+				}
+			}
+		}
+	}
+}
+
+// isEntered reports whether a word of a line is the folder that a cd of its own changes to.
+func isEntered(words []string, i int) bool {
+	if i == 0 || words[i-1] != "cd" && words[i-1] != "pushd" || strings.ContainsFunc(strings.Trim(words[i], "~;"), isSign) {
+		return false
+	}
+	ends := func(word string) bool {
+		return strings.HasSuffix(word, ";") || slices.Contains([]string{"&&", "||", "|"}, word)
+	}
+	return (i == 1 || ends(words[i-2])) && (i+1 == len(words) || ends(words[i]) || ends(words[i+1]))
+}
+
+// isSign reports whether a sign is in no name, option, path or pattern of a file.
+func isSign(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./*?", r)
+}
+
+// isProgram reports whether a word of a command names Weir's program, by any path, or by a pattern that fits it.
+func isProgram(word string) bool {
+	base := word[strings.LastIndexAny(word, `/\`)+1:]
+	if len(base) > 64 {
+		return false
+	}
+	base = strings.ToLower(base)
+	base, _, _ = strings.Cut(base, "@") // a version
+	for _, ending := range []string{".exe", ".cmd", ".bat", ".ps1", ".js"} {
+		base = strings.TrimSuffix(base, ending)
+	}
+	if base == "weir" || base == "weir-mcp" {
+		return true
+	}
+	return strings.ContainsAny(base, "*?") && strings.ContainsFunc(base, unicode.IsLetter) && matches(base, "weir")
+}
+
+// Programs that run others.
+var (
+	// wrappers run a command that is among their arguments.
+	wrappers = []string{"env", "sudo", "doas", "su", "nohup", "setsid", "npx", "bunx", "uvx", "timeout", "nice", "ionice", "stdbuf", "exec", "eval",
+		"command", "builtin", "strace", "script", "watch", "busybox", "sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh", "start", "tmux",
+		"screen", "chroot", "unshare", "nsenter", "flock", "expect", "go", "npm", "pnpm", "yarn", "bun", "docker", "podman"}
+
+	// feeders run a command with arguments from elsewhere.
+	feeders = []string{"xargs", "parallel"}
+
+	// keywords of shells stand in front of a command.
+	keywords = []string{"if", "then", "elif", "else", "while", "until", "do", "!", "time", "coproc"}
+)
+
+// hiding are signs that put something into a command, or take something out of it, that its text does not show.
+const hiding = "$*?[{`"
+
+// starts reports whether a command runs Weir in a way whose text does not show which of its commands, or weir run,
+// which serves the console if its configuration says so.
+func (o *order) starts(text string) bool {
+	for segment := range strings.FieldsFuncSeq(continued.Replace(text), func(r rune) bool { return strings.ContainsRune(";|&\n()", r) }) {
+		if o.startsIn(strings.Fields(segment)) {
+			return true
+		}
 	}
 	return false
+}
+
+// startsIn looks at the words of a part of a command, each once.
+func (o *order) startsIn(words []string) bool {
+	first, wraps, feeds, running := true, false, false, false
+	for i, word := range words {
+		o.steps++
+		bare := strings.Trim(word, `"'[]{},$`+"`")
+		base := bare[strings.LastIndexAny(bare, `/\`)+1:]
+		switch {
+		case running && word == "--":
+			return false // another program's
+		case running:
+			if strings.ContainsAny(word, hiding) {
+				return true
+			}
+		case (first || wraps) && (isProgram(bare) || isProgram(withoutSigns(bare))):
+			next := "" // nothing
+			if i+1 < len(words) {
+				next = strings.Trim(words[i+1], `"',]`)
+			}
+			if feeds || next == "run" || first && !isPlain(next) {
+				return true
+			}
+			running = !isPlain(next) || next[0] == '-' || slices.ContainsFunc(reserved, func(command []string) bool { return command[0] == next })
+			first = false
+		case first && strings.ContainsAny(bare, "<>"):
+			wraps = true // behind a redirection
+		case bare == "" || strings.Contains(bare, "=") || slices.Contains(keywords, bare):
+		default:
+			feeds = feeds || (first || wraps) && slices.Contains(feeders, base)
+			wraps = wraps || feeds || first && slices.Contains(wrappers, base)
+			first = false
+		}
+	}
+	return false
+}
+
+// isPlain reports whether a word is a command as it reads, or asks for the help or the version.
+func isPlain(word string) bool {
+	isLetter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' }
+	return word == "--help" || word == "-h" || word == "--version" ||
+		word != "" && word[0] != '-' && strings.IndexFunc(word, func(r rune) bool { return !isLetter(r) }) < 0
 }
