@@ -118,6 +118,8 @@ type Conduct struct {
 	store    store.Approvals
 	record   record.Recorder
 	bindings sync.Map // of each server as it is configured: [4]string to []string
+
+	noting sync.Mutex // held from the look whether a breach was counted until it is: two listings find the same one
 }
 
 // NewConduct returns the conduct of servers in a store. The recorder gets an event of each change of trust; it may be
@@ -236,6 +238,8 @@ func (c *Conduct) Note(ctx context.Context, s *Served, b Breach) (before, after 
 	if s.Trust == contract.Untrusted {
 		return s.Trust, s.Trust, nil
 	}
+	c.noting.Lock()
+	defer c.noting.Unlock()
 	o, err := c.of(ctx, s)
 	if err != nil {
 		return contract.Untrusted, contract.Untrusted, err

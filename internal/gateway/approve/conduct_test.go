@@ -194,6 +194,34 @@ func TestBreachesOfManyProcesses(t *testing.T) {
 	}
 }
 
+// TestOneBreachIsKeptOnce notes one breach at one time, as listings of many sessions do.
+func TestOneBreachIsKeptOnce(t *testing.T) {
+	rows := func(noters int) (n int) {
+		kept := store.NewMemory(nil)
+		c := approve.NewConduct(kept, record.Discard())
+		s := &approve.Served{Name: "s", Reached: "program", Trust: contract.Trusted}
+		var all sync.WaitGroup
+		for range noters {
+			all.Go(func() {
+				if _, _, err := c.Note(t.Context(), s, approve.NewBreach(s, "find", guard.Breach{Changes: []string{"a"}})); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, err := range kept.Questions(t.Context(), store.QuestionQuery{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	if one, many := rows(1), rows(32); one == 0 || one != many {
+		t.Errorf("%d rows by one and %d by many", one, many)
+	}
+}
+
 // recorderFunc is told of events.
 type recorderFunc func(e *record.Event)
 
