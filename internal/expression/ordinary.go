@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // pathNames returns the names on the way of a path, in lower case, and whether the path is absolute. It is not ok where
@@ -168,18 +170,6 @@ const (
 	source          // source code
 )
 
-// setOf returns the set of the words in a text, which is made when it is first asked for; a no-break space is a blank
-// inside of one.
-func setOf(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for _, w := range strings.Split(words, " ") {
-			set[strings.ReplaceAll(w, "\u00a0", " ")] = true
-		}
-		return set
-	})
-}
-
 func kindsOf(lists map[fileKind]string) func() map[string]fileKind {
 	return sync.OnceValue(func() map[string]fileKind {
 		all := map[string]fileKind{}
@@ -207,17 +197,18 @@ var (
 	})
 
 	// bareTexts are the texts without an extension that people look for by name.
-	bareTexts = setOf("readme license licence copying notice authors contributors changelog changes news todo")
+	bareTexts = pattern.Words("readme license licence copying notice authors contributors changelog changes news todo")
 
 	// devices are names that Windows takes for devices, with any extension and in any folder.
-	devices = setOf("con prn aux nul conin$ conout$ com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9")
+	devices = pattern.Words("con prn aux nul conin$ conout$ com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 " +
+		"lpt6 lpt7 lpt8 lpt9")
 
 	// systemFolders are folders below the root that belong to the system.
-	systemFolders = setOf("bin boot dev etc lib lib32 lib64 libx32 opt proc run sbin snap nix srv sys usr var cores net " +
+	systemFolders = pattern.Words("bin boot dev etc lib lib32 lib64 libx32 opt proc run sbin snap nix srv sys usr var cores net " +
 		"applications library system private windows programdata recovery perflogs")
 
 	// actingFolders are folders of files that are run, loaded, served or started, wherever they are.
-	actingFolders = setOf("bin sbin libexec node_modules bower_components site-packages dist-packages vendor venv env virtualenv __pycache__ __pypackages__ " +
+	actingFolders = pattern.Words("bin sbin libexec node_modules bower_components site-packages dist-packages vendor venv env virtualenv __pycache__ __pypackages__ " +
 		"autostart startup xlstart addins launchagents launchdaemons loginitems startupitems appdata library start\u00a0menu program\u00a0files " +
 		"program\u00a0files\u00a0(x86) application\u00a0support application\u00a0scripts " +
 		"cron cron.d cron.daily cron.hourly cron.weekly cron.monthly crontabs init.d rc.d profile.d conf.d sudoers.d systemd udev " +
@@ -226,26 +217,27 @@ var (
 		"callback_plugins filter_plugins action_plugins lookup_plugins inventory_plugins custom_components python_scripts")
 
 	// obeyedFolders are folders of texts that agents take for orders.
-	obeyedFolders = setOf("agents subagents skills commands prompts rules instructions chatmodes steering memories memory workflows hooks")
+	obeyedFolders = pattern.Words("agents subagents skills commands prompts rules instructions chatmodes steering memories memory workflows hooks")
 
 	// obeyedFolderWords are words in the names of such folders: memory-bank, agent-os, my-skills.
-	obeyedFolderWords = setOf("agent agents subagents skill skills memory memories rules prompts steering claude cursor copilot gemini llm llms mcp")
+	obeyedFolderWords = pattern.Words("agent agents subagents skill skills memory memories rules prompts steering claude cursor copilot gemini " +
+		"llm llms mcp")
 
 	// obeyedWords are words in the names of texts that agents take for orders, and obeyedStems such names as a whole.
-	obeyedWords = setOf("agents agent claude gemini copilot cursor cursorrules windsurf windsurfrules cline clinerules roo roorules kiro aider codex opencode " +
+	obeyedWords = pattern.Words("agents agent claude gemini copilot cursor cursorrules windsurf windsurfrules cline clinerules roo roorules kiro aider codex opencode " +
 		"crush qwen junie openclaw clawd amazonq grok codebuff codebuddy kilocode kilo iflow qoder firebender openhands microagents tabnine hermes agentic rules skill skills instruction instructions prompt prompts persona chatmode subagent subagents llm llms mcp weir")
-	obeyedStems = setOf("soul heartbeat identity bootstrap tools user memory memories rules rule steering conventions guidelines context " +
+	obeyedStems = pattern.Words("soul heartbeat identity bootstrap tools user memory memories rules rule steering conventions guidelines context " +
 		"goose replit bolt lovable devin amp trae augment zed jules warp forge droid knowledge best_practices best-practices repo constitution " +
 		"projectbrief productcontext activecontext systempatterns techcontext progress")
 
 	// listWords are words in the names of .txt files that tools take for lists of things to fetch, build, load or
 	// serve.
-	listWords = setOf("conanfile requirements requirement constraints cmakelists packages package dependencies runtime apt pip conda robots ads manifest modules " +
+	listWords = pattern.Words("conanfile requirements requirement constraints cmakelists packages package dependencies runtime apt pip conda robots ads manifest modules " +
 		"autoexec startup crontab hosts config settings preload")
 
 	// loadedNames are source files that tools and interpreters load by name: stems, and names where only one extension
 	// counts.
-	loadedNames = setOf("conftest setup sitecustomize usercustomize noxfile fabfile taskfile wscript sconstruct ipython_config jupyter_config " +
+	loadedNames = pattern.Words("conftest setup sitecustomize usercustomize noxfile fabfile taskfile wscript sconstruct ipython_config jupyter_config " +
 		"jupyter_notebook_config jupyter_server_config gunicorn gunicorn_conf celeryconfig magefile gulpfile gruntfile jakefile brunch-config " +
 		"ember-cli-build webpackfile pnpmfile karma protractor wdio package-scripts postinstall preinstall rakefile gemfile guardfile capfile " +
 		"vagrantfile podfile fastfile brewfile dangerfile steepfile extconf autoload autoexec startup " +
@@ -256,7 +248,7 @@ var (
 		"gatsby-node.js gatsby-node.ts gatsby-browser.js gatsby-ssr.js ecosystem.js")
 
 	// middles are the parts of a name before its extension that state the purpose of a source file.
-	middles = setOf("test tests spec d min module stories story component service directive pipe guard resolver interceptor controller entity dto model " +
+	middles = pattern.Words("test tests spec d min module stories story component service directive pipe guard resolver interceptor controller entity dto model " +
 		"models repository types type util utils helper helpers constants mock mocks fixture fixtures e2e int unit integration styles style page view " +
 		"layout schema query queries api ios android native web gen generated pb grpc")
 )

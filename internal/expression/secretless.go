@@ -3,6 +3,8 @@ package expression
 import (
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // PathNoSecrets is path.noSecrets: whether p names a file that holds no credentials, as far as its text tells: one of a
@@ -62,17 +64,17 @@ func speaksOfSecrets(name string, words map[string]bool) bool {
 // In lower case:
 var (
 	// openFolders are the hidden folders whose files are published with the source.
-	openFolders = setOf(".github .gitlab .circleci")
+	openFolders = pattern.Words(".github .gitlab .circleci")
 
 	// storeFolders are folders in which programs and people keep credentials.
-	storeFolders = setOf("appdata library application\u00a0support application\u00a0data keychains keyrings credentials credential secrets secret private " +
+	storeFolders = pattern.Words("appdata library application\u00a0support application\u00a0data keychains keyrings credentials credential secrets secret private " +
 		"certs cert certificates ssl pki keys wallet wallets vault vaults cookies user\u00a0data firefox chrome passwords gnupg ssh aws kube")
 
 	// secretRoots are folders below the root that tell of the system and its users.
-	secretRoots = setOf("proc sys dev etc run var private boot windows programdata recovery")
+	secretRoots = pattern.Words("proc sys dev etc run var private boot windows programdata recovery")
 
 	// secretWords are words in names of texts and documents that may hold credentials; secretParts are parts of words.
-	secretWords = setOf("secret secrets token tokens key keys pin pins seed seeds mnemonic wallet login logins auth cred creds pw pwd pass " +
+	secretWords = pattern.Words("secret secrets token tokens key keys pin pins seed seeds mnemonic wallet login logins auth cred creds pw pwd pass " +
 		"otp totp mfa env dotenv vault pem pgp gpg ssh cert history cookie cookies session sessions recovery emergency bitwarden keepass lastpass onepassword")
 	secretParts = []string{"secret", "credential", "password", "passwd", "passphrase", "passwort", "kennwort", "contraseña", "apikey", "api_key", "api-key", "api key",
 		"accesskey", "access_key", "access-key", "rootkey", "root_key", "privatekey", "private_key", "private-key", "keystore", "keyring", "keychain", "kubeconfig",
@@ -80,12 +82,12 @@ var (
 
 	// sourceSecretWords are words in names of source files that hold secrets, settingWords those of settings, which
 	// scripts are.
-	sourceSecretWords = setOf("secret secrets credential credentials creds password passwords passwd apikey apikeys dotenv")
-	settingWords      = setOf("env environment keys settings config local")
-	scripts           = setOf("py rb js cjs mjs ts")
+	sourceSecretWords = pattern.Words("secret secrets credential credentials creds password passwords passwd apikey apikeys dotenv")
+	settingWords      = pattern.Words("env environment keys settings config local")
+	scripts           = pattern.Words("py rb js cjs mjs ts")
 
 	// buildFiles are the well-known files of builds and tools, which are published with the source.
-	buildFiles = setOf("package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock bun.lock deno.json deno.lock jsr.json " +
+	buildFiles = pattern.Words("package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock bun.lock deno.json deno.lock jsr.json " +
 		"tsconfig.json tsconfig.base.json tsconfig.build.json tsconfig.node.json tsconfig.app.json jsconfig.json lerna.json nx.json turbo.json angular.json " +
 		"biome.json renovate.json components.json tslint.json jest.config.js jest.config.ts vite.config.js vite.config.ts vitest.config.ts webpack.config.js " +
 		"rollup.config.js rollup.config.mjs babel.config.js babel.config.json eslint.config.js eslint.config.mjs eslint.config.ts next.config.js next.config.mjs " +

@@ -4,31 +4,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // Names below /proc by which every process finds the same, or that hold nothing but figures of one process. All others
 // count as names of any file: links there lead each process, and each thread, elsewhere, and more may come.
 var (
-	procFiles = words(`buddyinfo cgroups cmdline consoles cpuinfo crypto devices diskstats filesystems interrupts iomem ioports kallsyms kmsg loadavg
+	procFiles = pattern.Words(`buddyinfo cgroups cmdline consoles cpuinfo crypto devices diskstats filesystems interrupts iomem ioports
+		kallsyms kmsg loadavg
 		locks mdstat meminfo misc modules mounts net pagetypeinfo partitions pressure schedstat slabinfo softirqs stat swaps sys sysvipc timer_list
 		tty uptime version version_signature vmallocinfo vmstat zoneinfo`)
-	processFiles = words(`auxv cgroup children clear_refs cmdline comm coredump_filter cpu_resctrl_groups cpuset environ fd fdinfo io latency limits
+	processFiles = pattern.Words(`auxv cgroup children clear_refs cmdline comm coredump_filter cpu_resctrl_groups cpuset environ fd fdinfo io
+		latency limits
 		loginuid maps mountinfo mounts mountstats net numa_maps oom_adj oom_score oom_score_adj pagemap personality sched schedstat sessionid smaps
 		smaps_rollup stack stat statm status syscall task timers timerslack_ns wchan`)
-	harmless    = words("stat status statm cmdline comm cgroup io loadavg") // of a process of Weir, too
-	folderFiles = words("net sys sysvipc tty pressure fdinfo")              // with all that is below
+	harmless    = pattern.Words("stat status statm cmdline comm cgroup io loadavg") // of a process of Weir, too
+	folderFiles = pattern.Words("net sys sysvipc tty pressure fdinfo")              // with all that is below
 )
-
-func words(text string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for w := range strings.FieldsSeq(text) {
-			set[w] = true
-		}
-		return set
-	})
-}
 
 // proc ends a walk in the file system of processes, where Weir, as another process, sees other files than the server.
 func (w *walk) proc(dir string) {

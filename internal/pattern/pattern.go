@@ -1,4 +1,5 @@
-// Package pattern holds regular expressions that are compiled when they are first used, since most commands use few.
+// Package pattern holds regular expressions and sets of words that are made when they are first used, since most
+// commands use few.
 //
 //	var digits = pattern.New(`[0-9]+`)
 //

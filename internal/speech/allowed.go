@@ -34,7 +34,7 @@ var (
 
 // negators are words that forbid, except or take back, in some languages. Words that Latin alphabets share with
 // harmless ones of others are left out.
-var negators = set(`never not don't dont doesn't didn't mustn't mustnt shouldn't shouldnt can't cant cannot won't wouldn't needn't isn't aren't ain't nor neither no none nobody nothing without
+var negators = pattern.Words(`never not don't dont doesn't didn't mustn't mustnt shouldn't shouldnt can't cant cannot won't wouldn't needn't isn't aren't ain't nor neither no none nobody nothing without
  avoid refrain except excluding exclude unless forbid forbidden prohibited prohibit stop skip ignore beware rather instead other
  nicht nie niemals kein keine keinen keinem keiner ohne außer vermeide unterlasse statt verboten
  ne pas jamais aucun aucune sans sauf évite évitez interdit n'envoie n'écris n'envoyez n'écrivez

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // NamesAs reports whether one of the texts names the value as a destination of a tool, in the argument at the path. It
@@ -68,62 +70,65 @@ var (
 		phone, money, {said: hosts, arguments: hosts}, {said: persons, arguments: persons},
 		{said: rooms, arguments: rooms, reaches: true},
 		{said: tickets, arguments: tickets, reaches: true, hashed: true},
-		{said: pulls, arguments: set("pr pull mr merge"), reaches: true, hashed: true},
+		{said: pulls, arguments: pattern.Words("pr pull mr merge"), reaches: true, hashed: true},
 		{said: orders, arguments: orders, hashed: true},
 		{said: runs, arguments: runs, hashed: true},
 	}
 
 	// records are things of any kind, for arguments whose names do not tell it.
-	records = thing{said: set(`deal deals record records invoice invoices entry entries item items object objects event events meeting company lead leads
+	records = thing{said: pattern.Words(`deal deals record records invoice invoices entry entries item items object objects event events
+		meeting company lead leads
 		product products row rows project page document`)}
 
-	phones = set(`phone telephone mobile cell cellphone handy telefon mobil sms whatsapp fax tel téléphone portable teléfono móvil cellulare telefono
+	phones = pattern.Words(`phone telephone mobile cell cellphone handy telefon mobil sms whatsapp fax tel téléphone portable teléfono móvil
+		cellulare telefono
 		msisdn phones mobiles`)
-	accounts = set("account accounts acct konto konten compte cuenta conto iban payee beneficiary wallet wallets")
-	hosts    = set("host hosts hostname ip ips address server servers machine site endpoint url uri")
-	tickets  = set("ticket tickets issue issues bug bugs case cases task tasks story stories vorgang aufgabe demande tarea")
-	pulls    = set("pr prs mr mrs request requests")
-	orders   = set("order orders bestellung commande pedido")
-	rooms    = set("channel channels chat chats room rooms group groups conversation conversations thread threads kanal raum gruppe canal groupe grupo")
-	persons  = set("user users customer customers contact contacts member members person requester assignee employee kunde nutzer client")
-	runs     = set("run runs build builds job jobs pipeline pipelines workflow workflows")
+	accounts = pattern.Words("account accounts acct konto konten compte cuenta conto iban payee beneficiary wallet wallets")
+	hosts    = pattern.Words("host hosts hostname ip ips address server servers machine site endpoint url uri")
+	tickets  = pattern.Words("ticket tickets issue issues bug bugs case cases task tasks story stories vorgang aufgabe demande tarea")
+	pulls    = pattern.Words("pr prs mr mrs request requests")
+	orders   = pattern.Words("order orders bestellung commande pedido")
+	rooms    = pattern.Words("channel channels chat chats room rooms group groups conversation conversations thread threads kanal raum gruppe " +
+		"canal groupe grupo")
+	persons = pattern.Words("user users customer customers contact contacts member members person requester assignee employee kunde nutzer client")
+	runs    = pattern.Words("run runs build builds job jobs pipeline pipelines workflow workflows")
 )
 
 // Words of tools and arguments: of any number, and of those that send or pay to a telephone or an account.
 var (
-	ids       = set("id ids uid gid key")
-	receivers = set("to recipient recipients receiver")
-	calling   = set("sms text call dial phone fax whatsapp voice")
-	paying    = set("pay payment transfer transaction bank account wallet remit payout money")
+	ids       = pattern.Words("id ids uid gid key")
+	receivers = pattern.Words("to recipient recipients receiver")
+	calling   = pattern.Words("sms text call dial phone fax whatsapp voice")
+	paying    = pattern.Words("pay payment transfer transaction bank account wallet remit payout money")
 )
 
 // Words beside numbers.
 var (
 	// fillers stand between a thing and its number, verbs after one of these, and lists between numbers of one kind.
-	fillers = set("number numbers nr num id ids nummer numéro número numero called named")
-	verbs   = set("is are ist es è est")
-	lists   = set("and or und oder et ou y o e")
+	fillers = pattern.Words("number numbers nr num id ids nummer numéro número numero called named")
+	verbs   = pattern.Words("is are ist es è est")
+	lists   = pattern.Words("and or und oder et ou y o e")
 
 	// nameless are words in names of arguments after which a number may be anything.
-	nameless = set("number numero from into onto before after since until with over under than about reply start value recipient receiver")
+	nameless = pattern.Words("number numero from into onto before after since until with over under than about reply start value recipient receiver")
 
 	// counting are words for things that are verbs too, after which a number may be an amount: order 40 chairs.
-	counting = set("order orders run runs build builds phone phones contact host")
+	counting = pattern.Words("order orders run runs build builds phone phones contact host")
 
 	// units make the number before them an amount.
-	units = set(`eur euro euros usd dollar dollars pound pounds gbp chf yen percent prozent pour cent k m mio thousand million billion tausend
+	units = pattern.Words(`eur euro euros usd dollar dollars pound pounds gbp chf yen percent prozent pour cent k m mio thousand million billion tausend
 		times more less hours minutes days weeks months years`)
 
 	// reaching goes before the number of a telephone, visiting before a host.
-	reaching = set("text call dial phone ring sms fax whatsapp ruf rufe simse appelle llama chiama")
-	visiting = set("open visit ping fetch load curl browse")
-	sending  = set("send write schick schicke sende schreib schreibe envoie envía invia")
-	messages = set("sms text message fax whatsapp nachricht")
-	towards  = set("to an à a")
-	opening  = set("a an the this that my our new eine ein die der una un une with of as")
+	reaching = pattern.Words("text call dial phone ring sms fax whatsapp ruf rufe simse appelle llama chiama")
+	visiting = pattern.Words("open visit ping fetch load curl browse")
+	sending  = pattern.Words("send write schick schicke sende schreib schreibe envoie envía invia")
+	messages = pattern.Words("sms text message fax whatsapp nachricht")
+	towards  = pattern.Words("to an à a")
+	opening  = pattern.Words("a an the this that my our new eine ein die der una un une with of as")
 
 	// following are words that begin something else after such a number, and are no noun that it counts.
-	following = set("that about when if whether now today tomorrow please saying asking once before after dass wenn que si")
+	following = pattern.Words("that about when if whether now today tomorrow please saying asking once before after dass wenn que si")
 )
 
 // A numbering is the numbers that an argument wants.

@@ -108,7 +108,7 @@ var closing = map[rune]string{
 const fewWords = 5
 
 // giving are words after which a user quotes the exact text to write.
-var giving = set(`say saying says text body subject title titled message content contents comment reading caption description name named call called with post
+var giving = pattern.Words(`say saying says text body subject title titled message content contents comment reading caption description name named call called with post
  write reply answer note schreib schreibe text betreff titel nachricht inhalt mit antwort antworte dis écris avec texte objet titre di escribe con texto asunto título`)
 
 // quotes separates the quotations from text that is not pasted as a whole.
@@ -163,9 +163,9 @@ func given(before string) bool {
 
 // A quotation after a verb of telling and its recipient is the text to send: answer the customer "it is fixed".
 var (
-	telling  = set("answer tell write reply send to post text message inform antworte sag schreib schreibe schicke")
-	articles = set("the a my our this that to dem der den")
-	people   = set(`customer customers client clients user users guest guests patient reporter requester sender author team colleague colleagues staff everyone everybody
+	telling  = pattern.Words("answer tell write reply send to post text message inform antworte sag schreib schreibe schicke")
+	articles = pattern.Words("the a my our this that to dem der den")
+	people   = pattern.Words(`customer customers client clients user users guest guests patient reporter requester sender author team colleague colleagues staff everyone everybody
 		all him her them people kunden kundin kunde team kollegen allen ihm ihr ihnen`)
 )
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // families are verbs of tools' names with the everyday words for the same deed, first in English, then as others say
@@ -34,7 +36,7 @@ var families = []struct{ verbs, said string }{
 }
 
 // readers are verbs of tools that change nothing, beside which another word of the name is the deed.
-var readers = set("get list read find search fetch query show view bulk batch force all")
+var readers = pattern.Words("get list read find search fetch query show view bulk batch force all")
 
 // learnt returns the families of verbs in tools' names, and those of words that people use, as numbers in families.
 var learnt = sync.OnceValues(func() (deeds, told map[string][]int) {
@@ -80,7 +82,7 @@ func forms(verb string) []string {
 // synonym, as a word of its own. Words that are in the server's name too are the product's. No text requests a tool
 // whose name has no known verb.
 func Asks(texts []string, tool, server string) bool {
-	product := set(strings.Join(NameWords(server), " "))()
+	product := pattern.Words(strings.Join(NameWords(server), " "))()
 	deeds, told := learnt()
 	var wanted [][]int
 	for _, w := range NameWords(tool) {

@@ -2,9 +2,10 @@ package speech
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 func decode(s string) (rune, int) { return utf8.DecodeRuneInString(s) }
@@ -17,17 +18,6 @@ func runeLen(s string) int {
 func isWord(s string) bool {
 	r, _ := decode(s)
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
-}
-
-// set returns a function that returns the set of the words in a text, made when it is first needed.
-func set(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		all := map[string]bool{}
-		for w := range strings.FieldsSeq(words) {
-			all[w] = true
-		}
-		return all
-	})
 }
 
 // wordsOf returns the words of a text in lower case, apostrophes in them as one sign.
@@ -62,17 +52,17 @@ func possessive(after string) bool {
 }
 
 // kinds are words for things that have names: beside one of them the plainest word is a name.
-var kinds = set(`channel channels room group team list board project folder directory file branch repo repository organization organisation org owner user account
+var kinds = pattern.Words(`channel channels room group team list board project folder directory file branch repo repository organization organisation org owner user account
  table database schema bucket cluster namespace context deployment service server topic queue page sheet document doc tab space workspace label tag calendar
  collection index site domain host machine container image volume job pipeline environment stage person contact member assignee colleague
  kanal raum gruppe liste projekt ordner datei zweig tabelle datenbank seite konto nutzer benutzer canal groupe projet dossier fichier branche
  grupo carpeta archivo proyecto tabla cartella progetto gruppo`)
 
 // calls are words that may stand between such a word and the name.
-var calls = set("called named titled is the a an of namens mit dem namen nommé llamado chiamato")
+var calls = pattern.Words("called named titled is the a an of namens mit dem namen nommé llamado chiamato")
 
 // owners are words between a thing that has a name and the name of whose it is.
-var owners = set("of von de di van")
+var owners = pattern.Words("of von de di van")
 
 // Names reports whether one of the texts names the value: it stands there as a whole, and not as a mere word. A plain
 // word in lower case, or at the beginning of a sentence, is a name where a sign (#general, "general") or a word for its
@@ -138,6 +128,6 @@ func startsSentence(before string) bool {
 }
 
 // common are words that may have a capital and name nobody.
-var common = set(`i you he she it we they the a an and or but if then please thanks hello hi dear yes no not nothing nobody all any some me my your his her our
+var common = pattern.Words(`i you he she it we they the a an and or but if then please thanks hello hi dear yes no not nothing nobody all any some me my your his her our
  their delete post send write reply read show get find make create update remove open close monday tuesday wednesday thursday friday saturday sunday january
  february march april may june july august september october november december`)

@@ -6,6 +6,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's values
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // mySQL parses the text as MySQL does in its usual mode, walks over the tree, and checks the names before brackets a
@@ -66,7 +68,7 @@ func mySafeQuotes(text string) bool {
 }
 
 // mySequences are the columns of every sequence in MariaDB's mode ORACLE. The first one advances it.
-var mySequences = setOf(`nextval currval`)
+var mySequences = pattern.Words(`nextval currval`)
 
 // A myWalk is a walk over a tree that looks for anything that is not on the list.
 type myWalk struct{ acts bool }
@@ -120,7 +122,8 @@ var (
 	}
 
 	// myWords are keywords that stand before a bracket and call nothing.
-	myWords = setOf(`all and any as between by case cross distinct distinctrow div else end except exists explain format from full group having in inner
+	myWords = pattern.Words(`all and any as between by case cross distinct distinctrow div else end except exists explain format from full
+		group having in inner
 		intersect interval is join lateral left like limit materialized mod natural not null of offset on or order outer over partition range recursive
 		regexp right rlike rollup row rows select separator some straight_join then union using value values when where window with xor analyze use force ignore
 		index key for escape both leading trailing describe desc asc show binary
@@ -129,7 +132,7 @@ var (
 
 	// myFunctions compute. Not on the list are load_file, sleep, benchmark, get_lock and its like, waits for replicas,
 	// sequences, last_insert_id with its argument, functions of keys and files, and all that nobody listed.
-	myFunctions = setOf(myAggregates, myTexts, myMath, myDates, myOthers)
+	myFunctions = pattern.Words(myAggregates, myTexts, myMath, myDates, myOthers)
 )
 
 const (

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/wasilibs/go-pgquery/parser"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // A node is a node or a value in the tree of a PostgreSQL statement, as libpg_query writes it in JSON: a member whose
@@ -201,7 +203,7 @@ func (w *pgWalk) named(kind string, n node) bool {
 		t, ok := n["typeName"].(node)
 		return ok && w.typeName(t)
 	case "RangeTableSample":
-		return builtIn(n["method"], setOf("bernoulli system"))
+		return builtIn(n["method"], pattern.Words("bernoulli system"))
 	case "DefElem":
 		name, _ := n["defname"].(string)
 		return pgOptions()[name]

@@ -1,13 +1,16 @@
 package sqlread
 
+import "github.com/weir-mcp/weir/internal/pattern"
+
 // The parts of read-only statements of PostgreSQL.
 var (
-	pgVerbs = setOf("SELECT WITH VALUES TABLE EXPLAIN SHOW")
+	pgVerbs = pattern.Words("SELECT WITH VALUES TABLE EXPLAIN SHOW")
 
 	// pgNodes are the kinds of nodes of queries: none writes, locks, runs or changes a setting. Not on the list are
 	// IntoClause, LockingClause, the statements that a common table expression may hold beside a query, functions of
 	// XML and calls by name.
-	pgNodes = setOf(`SelectStmt ExplainStmt VariableShowStmt DefElem ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const A_Expr
+	pgNodes = pattern.Words(`SelectStmt ExplainStmt VariableShowStmt DefElem ResTarget ColumnRef A_Star String Integer Float Boolean BitString
+		A_Const A_Expr
 		BoolExpr NullTest BooleanTest SubLink CaseExpr CaseWhen CoalesceExpr MinMaxExpr SQLValueFunction TypeCast TypeName CollateClause A_ArrayExpr
 		A_Indirection A_Indices RowExpr FuncCall NamedArgExpr List RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr Alias SortBy
 		WindowDef WithClause CommonTableExpr CTESearchClause CTECycleClause GroupingFunc GroupingSet ParamRef ColumnDef
@@ -15,7 +18,8 @@ var (
 		JsonFormat JsonReturning JsonOutput JsonIsPredicate`)
 
 	// pgFields are the members of these. Not on the list are intoClause and lockingClause.
-	pgFields = setOf(`targetList fromClause whereClause groupClause groupDistinct havingClause windowClause valuesLists sortClause limitOffset limitCount
+	pgFields = pattern.Words(`targetList fromClause whereClause groupClause groupDistinct havingClause windowClause valuesLists sortClause
+		limitOffset limitCount
 		limitOption withClause op all larg rarg distinctClause query options defname arg defaction defnamespace name val location fields sval ival fval boolval bsval
 		isnull kind lexpr rexpr boolop args nulltesttype argisrow booltesttype subLinkType subLinkId testexpr operName subselect defresult expr result
 		typmod names typemod typmods arrayBounds elements indirection is_slice lidx uidx row_format funcname agg_order agg_filter
@@ -27,16 +31,17 @@ var (
 		collClause collname exprs absent_on_null unique output format returning format_type encoding raw_expr formatted_expr key value
 		constructor item_type unique_keys list_end list_start rexpr_list_start rexpr_list_end type`)
 
-	pgOptions = setOf("analyze verbose costs settings generic_plan buffers serialize wal timing summary memory format")
+	pgOptions = pattern.Words("analyze verbose costs settings generic_plan buffers serialize wal timing summary memory format")
 
 	// pgColumns are columns that built-in functions in FROM return.
-	pgColumns = setOf("key value ordinality elem item lexeme positions weights word nentry abbrev")
+	pgColumns = pattern.Words("key value ordinality elem item lexeme positions weights word nentry abbrev")
 
 	// pgOperators are the built-in operators, and those of pgvector and pg_trgm.
-	pgOperators = setOf("!! !~ !~* !~~ !~~* # ## #- #> #>> % & && &< &<| &> * + - -> ->> -|- / < <-> << <<= <<| <= <> <@ <^ = > >= >> >>= >^ ? ?# ?& ?- ?-| ?| ?|| " +
+	pgOperators = pattern.Words("!! !~ !~* !~~ !~~* # ## #- #> #>> % & && &< &<| &> * + - -> ->> -|- / < <-> << <<= <<| <= <> <@ <^ = > >= >> >>= >^ ? ?# ?& ?- ?-| ?| ?|| " +
 		"@ @-@ @> @? @@ @@@ ^ ^@ | |&> |/ |>> || ||/ ~ ~* ~= ~~ ~~* != <=> <#> <+> <% %> <<% %>> <<-> <->> BETWEEN")
 
-	pgTypes = setOf(`bool boolean int2 int4 int8 smallint integer bigint int oid numeric decimal float4 float8 real double text varchar bpchar char name
+	pgTypes = pattern.Words(`bool boolean int2 int4 int8 smallint integer bigint int oid numeric decimal float4 float8 real double text
+		varchar bpchar char name
 		bytea bit varbit date time timetz timestamp timestamptz interval json jsonb jsonpath uuid xml money inet cidr macaddr macaddr8 point line lseg box path polygon
 		circle tsvector tsquery int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange tsmultirange
 		tstzmultirange datemultirange regclass regproc regprocedure regtype regrole regnamespace regconfig regoper regoperator regdictionary
@@ -45,7 +50,7 @@ var (
 	// pgFunctions only compute, or return metadata of the database. Not on the list are functions that write, lock,
 	// wait, signal, read files, open connections, set something, take SQL in a text, or draw from sequences, and all
 	// unknown ones.
-	pgFunctions = setOf(pgAggregates, pgText, pgNumbers, pgTimes, pgArrays, pgDocuments, pgRanges, pgCatalog, pgExtensions)
+	pgFunctions = pattern.Words(pgAggregates, pgText, pgNumbers, pgTimes, pgArrays, pgDocuments, pgRanges, pgCatalog, pgExtensions)
 )
 
 const (

@@ -3,6 +3,8 @@ package sqlread
 import (
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // NoSecrets reports whether the result of a statement holds no credentials, judged by its words: it only reads, and no
@@ -32,11 +34,11 @@ func tellsSecrets(word string) bool {
 
 var (
 	// silentVerbs begin statements that return no rows.
-	silentVerbs = setOf("insert update delete create alter drop truncate grant revoke comment vacuum begin commit rollback")
+	silentVerbs = pattern.Words("insert update delete create alter drop truncate grant revoke comment vacuum begin commit rollback")
 
 	// secretNames are names in the catalogues of PostgreSQL and MySQL, and of common extensions, under which passwords,
 	// keys, connections or statements of others stand.
-	secretNames = setOf(`umoptions srvoptions pg_options_to_table pg_subscription pg_stat_subscription pg_stat_wal_receiver pg_settings pg_file_settings pg_hba_file_rules pg_db_role_setting
+	secretNames = pattern.Words(`umoptions srvoptions pg_options_to_table pg_subscription pg_stat_subscription pg_stat_wal_receiver pg_settings pg_file_settings pg_hba_file_rules pg_db_role_setting
 		pg_show_all_settings current_setting pg_stat_activity pg_stat_statements pg_prepared_statements pg_largeobject pg_stats pg_statistic pg_stat_get_activity
 		auth http_request_queue _http_response
 		mysql authentication_string performance_schema processlist grants user_attributes slave_master_info replication_connection_configuration`)

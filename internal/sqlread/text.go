@@ -3,9 +3,10 @@ package sqlread
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
 // sameForAll reports whether the text is short and flat, and is one statement to a client too that splits it at
@@ -48,7 +49,7 @@ func unseen(r rune) bool {
 }
 
 // deepening are words of which each may put one level on top of the tree.
-var deepening = setOf("not union intersect except join case is isnull notnull collate at between in like ilike similar glob regexp rlike match mod div xor " +
+var deepening = pattern.Words("not union intersect except join case is isnull notnull collate at between in like ilike similar glob regexp rlike match mod div xor " +
 	"and or binary interval overlaps any some all exists with escape straight_join")
 
 // endsHere reports whether a statement cannot begin in the rest after a semicolon: nothing follows, or the end of a
@@ -77,19 +78,6 @@ func plainComments(text string) bool {
 
 func wordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-}
-
-// setOf returns a function that returns the set of the words in texts, made when it is first needed.
-func setOf(texts ...string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for _, text := range texts {
-			for _, w := range strings.Fields(text) {
-				set[w] = true
-			}
-		}
-		return set
-	})
 }
 
 // Limits on one statement. They keep parsers, which recurse, far from the depths at which they fail: libpg_query does
