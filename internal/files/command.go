@@ -162,20 +162,21 @@ func (c *check) acts(text string, wide bool) string {
 		tokens := tokensOf(segment)
 		for i, token := range tokens {
 			verb := strings.ToLower(token[strings.LastIndexAny(token, "./\\-")+1:])
+			moves := slices.Contains(movers, verb)
 			switch {
 			case slices.Contains(signals, verb):
 				if hits() || hitsByPattern(verb, tokens[i+1:]) {
 					return "weir's own process"
 				}
 				continue
-			case slices.Contains(removers, verb):
-			case slices.Contains(movers, verb):
-				args := operands(tokens[i+1:])
-				tokens = tokens[:i+1+min(len(args), max(1, len(args)-1))]
-			default:
+			case !moves && !slices.Contains(removers, verb):
 				continue
 			}
-			for _, arg := range operands(tokens[i+1:]) {
+			args := operands(tokens[i+1:])
+			if n := len(args); moves && n > 1 && !slices.ContainsFunc(tokens[i+1:], namesTarget) {
+				args = args[:n-1]
+			}
+			for _, arg := range args {
 				if why := around(c, arg, wide); why != "" {
 					return why
 				}
@@ -192,9 +193,17 @@ func segments(text string) iter.Seq[string] { return strings.FieldsFuncSeq(text,
 // tokensOf returns the words of a part of a command, or of code.
 func tokensOf(segment string) []string { return strings.FieldsFunc(segment, isGap) }
 
-// operands leaves out options.
+// namesTarget reports whether an option names the folder to which a command moves all of its operands.
+func namesTarget(option string) bool {
+	return strings.HasPrefix(option, "--t") || strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.Contains(option, "t")
+}
+
+// operands leaves out options, which are none behind --.
 func operands(tokens []string) (all []string) {
-	for _, t := range tokens {
+	for i, t := range tokens {
+		if t == "--" {
+			return append(all, tokens[i+1:]...)
+		}
 		if !strings.HasPrefix(t, "-") {
 			all = append(all, t)
 		}

@@ -186,6 +186,9 @@ func leadsInto(steps []step, own string, takes bool) bool {
 	return told || !anyOne
 }
 
+// beforeStarts matches options of find that stand before the folders in which it begins.
+var beforeStarts = pattern.New(`^-(-?|[EHLPXdfsx]+|O[0-9]|D)$`)
+
 // findsAway looks for a search for files that deletes them. Of names that it wants, one has to be on the way
 // to Weir's files.
 func findsAway(c *check, text string) string {
@@ -196,7 +199,9 @@ func findsAway(c *check, text string) string {
 		if i < 0 || !slices.ContainsFunc(tokens[i:], removes) && !(strings.Contains(text, "xargs") && slices.ContainsFunc(strings.Fields(text), removes)) {
 			continue
 		}
-		tokens = tokens[i+1:]
+		for tokens = tokens[i+1:]; len(tokens) > 0 && beforeStarts().MatchString(tokens[0]); {
+			tokens = tokens[1:]
+		}
 		options := slices.IndexFunc(tokens, func(t string) bool { return t[0] == '-' || t == "!" })
 		if options < 0 {
 			options = len(tokens)
