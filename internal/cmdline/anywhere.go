@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,23 +73,26 @@ func Reads(line string) (operands []string, ok bool) {
 	if !ok {
 		return nil, false
 	}
+	for _, o := range r.operands {
+		operands = append(operands, o.text)
+	}
 	switch shows := r.shows(); {
 	case shows == unnamed:
 		return nil, false
 	case shows == nothing: // but PowerShell lists variables as ls env:
-		return nil, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ":") })
+		return nil, !slices.ContainsFunc(operands, func(o string) bool { return strings.Contains(o, ":") })
 	case r.command.script || r.command.needle:
-		r.operands = r.operands[1:]
+		operands = operands[1:]
 	}
 	// PowerShell takes a word with commas for several.
-	return r.operands, !slices.ContainsFunc(r.operands, func(o string) bool { return strings.Contains(o, ",") })
+	return operands, !slices.ContainsFunc(operands, func(o string) bool { return strings.Contains(o, ",") })
 }
 
 // reading also wants [Understand] to take the line for one that reads: two readers that disagree believe nothing.
 func reading(line string) (read, bool) {
 	words, ok := Words(line)
 	d, understood := Understand(line)
-	if !ok || !understood || d.Does != Reading || !isCommon(line, quotedInWindows()) || strings.Contains(line, "//") {
+	if !ok || !understood || d.Does != Reading || !isCommon(line, quotedInWindows()) || strings.Contains(line, "//") || slices.ContainsFunc(d.Within, NamesHost) {
 		return read{}, false
 	}
 	c, ok := commands[words[0]]
@@ -100,10 +104,17 @@ func reading(line string) (read, bool) {
 	if !ok {
 		return read{}, false
 	}
-	operands, ok := c.accepts(words)
-	options := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, "-") })
-	return read{c, options, operands}, ok
+	return c.accepts(plain(words))
 }
+
+// NamesHost reports whether a path leads to another host by its text: to a share of Windows, or into a folder in which
+// hosts are mounted when they are named. To look at it would be a connection already.
+func NamesHost(p string) bool { return share().MatchString(p) || mounts().MatchString(path.Clean(p)) }
+
+var (
+	share  = pattern.New(`^[/\\]{2}[^/ ]`)
+	mounts = pattern.New(`(?i)^/(net|afs)(/|$)`)
+)
 
 // endsOptions reports whether a word behind -- looks like an option, which it is for a shell that drops that word.
 func endsOptions(line string) bool {

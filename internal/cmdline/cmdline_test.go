@@ -235,6 +235,10 @@ grep --unknown x
 cat
 cat -
 cat //evil.example/share/x
+cat /net/evil.example/x
+find . -newer /net/evil.example/x
+which /afs/evil.example/x
+grep -n x /NET/evil.example/x
 cat --unknown a
 tail +5 a
 ls --unknown

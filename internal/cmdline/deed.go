@@ -106,9 +106,10 @@ func (w *walk) redirections(all []*syntax.Redirect) bool {
 		if r.Hdoc != nil || r.N != nil && r.N.Value != "1" && r.N.Value != "2" {
 			return false
 		}
-		to, pattern, ok := word(r.Word)
+		target, ok := wordOf(r.Word)
+		to := target.text
 		switch {
-		case !ok || pattern || to == "" || starred(to):
+		case !ok || to == "" || starred(to):
 			return false
 		case r.Op == syntax.DplOut && (to == "1" || to == "2"):
 			w.split = w.split || to == "2"
@@ -152,6 +153,14 @@ func (w *walk) below(name string) string {
 	return w.at + "/" + name
 }
 
+func (w *walk) allBelow(names []string) []string {
+	below := make([]string, len(names))
+	for i, name := range names {
+		below[i] = w.below(name)
+	}
+	return below
+}
+
 // folder is the one in which the next command works.
 func (w *walk) folder() string {
 	if w.at == "" {
@@ -165,23 +174,20 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if len(call.Assigns) > 0 || len(call.Args) == 0 {
 		return false
 	}
-	all := make([]string, len(call.Args))
-	patterns := map[string]bool{}
+	all := make([]word, len(call.Args))
 	for i, arg := range call.Args {
-		text, pattern, ok := word(arg)
-		if !ok || pattern && (i == 0 || text[0] != '-' && strings.HasPrefix(all[i-1], "-")) {
+		var ok bool
+		if all[i], ok = wordOf(arg); !ok {
 			return false
 		}
-		if all[i] = text; pattern {
-			patterns[text] = true
-		}
 	}
-	if len(all) == 2 && all[0] == "cd" {
-		return w.change(all[1])
+	if len(all) == 2 && all[0].text == "cd" {
+		return w.change(all[1].text)
 	}
 	all = w.unwrapped(all) // behind another program cd changes no folder of the shell
 	c, rest, ok := find(all)
-	if !ok || !atSigns.has(all[0]) && slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "@") }) {
+	isFile := func(w word) bool { return strings.HasPrefix(w.text, "@") }
+	if !ok || !atSigns.has(all[0].text) && slices.ContainsFunc(rest, isFile) {
 		return false
 	}
 	if piped && c.least > 0 && !c.needle && c.does == "" {
@@ -190,21 +196,8 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.git == recording {
 		return false // it runs beside the others of its pipe
 	}
-	return !c.counts(rest, patterns) && w.apply(c, rest)
-}
-
-// counts reports whether the meaning of an operand depends on its place among the others, and a pattern, which may
-// stand for several, is one of them or before them.
-func (c command) counts(all []string, patterns map[string]bool) bool {
-	operands, ok := c.accepts(all)
-	isOne := func(o string) bool { return patterns[o] }
-	switch {
-	case !ok || !slices.ContainsFunc(operands, isOne):
-		return false
-	case c.operands >= 0, c.does == Building, c.history:
-		return true
-	}
-	return (c.needle || c.script) && isOne(operands[0]) || c.writes == last && isOne(operands[len(operands)-1])
+	r, ok := c.accepts(rest)
+	return ok && !r.counts() && w.apply(r)
 }
 
 // change goes to another folder, by a path that is one for every shell: zsh takes +1, and ~1 in quotes, for folders
@@ -221,37 +214,40 @@ func (w *walk) change(to string) bool {
 
 // unwrapped returns the command that another runs as it is: for a number of seconds, in an environment of Python,
 // which the project describes and that is built for it, or as a module of Python.
-func (w *walk) unwrapped(all []string) []string {
-	if len(all) > 2 && all[0] == "timeout" && digits(strings.TrimRight(all[1], "smh")) {
+func (w *walk) unwrapped(all []word) []word {
+	if len(all) > 2 && all[0].text == "timeout" && digits(strings.TrimRight(all[1].text, "smh")) {
 		all = all[2:]
 	}
-	if len(all) > 2 && environments.has(all[0]) && all[1] == "run" {
+	if len(all) > 2 && environments.has(all[0].text) && all[1].text == "run" {
 		w.atLeast(Building)
 		all = all[2:]
 	}
-	if len(all) > 2 && (all[0] == "python" || all[0] == "python3") && all[1] == "-m" {
-		name := "python -m " + all[2]
-		if modules.has(all[2]) {
-			name = all[2]
+	if len(all) > 2 && (all[0].text == "python" || all[0].text == "python3") && all[1].text == "-m" {
+		name := "python -m " + all[2].text
+		if modules.has(all[2].text) {
+			name = all[2].text
 		}
-		all = append([]string{name}, all[3:]...)
+		all = append([]word{{text: name}}, all[3:]...)
 	}
 	return all
 }
 
 // find returns the row of a command, with the words behind its name and verb.
-func find(all []string) (c command, rest []string, ok bool) {
+func find(all []word) (c command, rest []word, ok bool) {
 	for _, table := range []map[string]command{doers, commands} {
-		c, rest = table[all[0]], all[1:]
+		c, rest = table[all[0].text], all[1:]
 		if c.verbs != nil {
 			if len(rest) == 0 {
 				continue
 			}
-			c, rest = c.verbs[rest[0]], rest[1:]
+			c, rest = c.verbs[rest[0].text], rest[1:]
 		}
 		if c.known {
-			if all[0] == "git" && c.git == notGit {
-				c.git = comparing
+			if all[0].text == "git" {
+				c.of = ofSpecs
+				if c.git == notGit {
+					c.git = comparing
+				}
 			}
 			return c, rest, true
 		}
@@ -260,12 +256,11 @@ func find(all []string) (c command, rest []string, ok bool) {
 }
 
 // apply notes the effect of a command with its options and operands.
-func (w *walk) apply(c command, all []string) bool {
-	operands, ok := c.accepts(all)
-	if !ok || c.writes == every && slices.ContainsFunc(operands, starred) {
+func (w *walk) apply(r read) bool {
+	c := r.command
+	if c.writes == every && slices.ContainsFunc(r.operands, func(o word) bool { return starred(o.text) }) {
 		return false
 	}
-	r := read{c, slices.DeleteFunc(slices.Clone(all), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
 	if c.git != notGit {
 		w.deed.Hooks = true
 		w.ofGit(r)
@@ -273,41 +268,33 @@ func (w *walk) apply(c command, all []string) bool {
 	if c.does != "" {
 		w.atLeast(c.does)
 	}
-	w.deed.Others = w.deed.Others || c.others && !slices.Equal(all, []string{"--show-current"}) || c.history && c.outside(all)
-	w.deed.Within = append(w.deed.Within, w.folder())
-	if !c.words {
-		w.note(r)
-	}
+	w.deed.Others = w.deed.Others || c.others && !r.has("--show-current") || c.history && r.outside()
+	w.note(r)
 	w.calls++
 	w.deed.Names = ""
 	if w.calls == 1 && !w.split && r.shows() == unnamed {
-		w.deed.Names = r.form(all)
+		w.deed.Names = r.form()
 	}
 	return true
 }
 
 // note adds the files of a command.
 func (w *walk) note(r read) {
-	paths := r.operands
-	if r.command.script || r.command.needle && len(paths) > 0 && !r.hasPattern() {
-		paths = paths[1:]
-	}
-	files := make([]string, len(paths))
-	for i, p := range paths {
-		files[i] = w.below(strings.TrimSuffix(p, "..."))
-	}
-	w.deed.Within = append(w.deed.Within, files...)
+	files, sought := w.allBelow(r.looksAt(0)), w.allBelow(r.sought())
+	sought = slices.DeleteFunc(sought, func(s string) bool { return slices.Contains(files, s) })
+	w.deed.Within = append(append(append(w.deed.Within, w.folder()), files...), sought...)
 	if r.command.does != Building {
-		w.after(files...)
+		w.after(append(sought, files...)...)
 	}
+	shown := files
 	if r.command.history {
-		files = nil // its folder stands for them
+		shown = w.allBelow(r.looksAt(r.named)) // files elsewhere, which git compares as they are; its folder stands for others
 	}
 	switch shows := r.shows(); {
 	case shows == named:
-		w.deed.Shows = append(w.deed.Shows, files...)
+		w.deed.Shows = append(w.deed.Shows, shown...)
 	case shows == unnamed && !r.onlyInput():
-		w.deed.Shows = append(append(w.deed.Shows, files...), w.folder())
+		w.deed.Shows = append(append(w.deed.Shows, shown...), w.folder())
 	}
 	switch n := len(files); r.command.writes {
 	case every:
@@ -317,64 +304,51 @@ func (w *walk) note(r read) {
 		for _, f := range files[:n-1] {
 			w.deed.Into = append(w.deed.Into, files[n-1]+"/"+path.Base(f))
 		}
-		if slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) || slices.ContainsFunc(files, starred) {
+		whole := r.has("-a -r -R")
+		if whole || slices.ContainsFunc(files, starred) {
 			w.atLeast(Changing) // whole folders, or patterns: files of any name
 		}
-		if r.command.does == Changing || slices.ContainsFunc(r.options, func(o string) bool { return strings.ContainsAny(o, "arR") }) {
+		if whole || r.command.does == Changing {
 			w.moves.From, w.moves.To = append(w.moves.From, files[:n-1]...), append(w.moves.To, files[n-1])
 		}
 	}
 }
 
-// outside reports whether a command of git may show commits that are not in the history of the work tree: it names
-// a branch, a tag or a commit, or asks for all of them.
-func (c command) outside(all []string) bool {
-	if i := slices.Index(all, "--"); i >= 0 {
-		all = all[:i]
-	}
-	named, ok := c.accepts(all)
-	return !ok || slices.ContainsFunc(named, func(name string) bool { return !ofHead().MatchString(name) }) ||
-		slices.ContainsFunc(all, func(w string) bool {
-			option, value, _ := strings.Cut(w, "=")
-			cluster := len(w) > 1 && w[0] == '-' && w[1] != '-' && !c.takesJoined(w[:2])
-			return everywhere.has(option) || namesRefs().MatchString(value) || cluster && strings.ContainsAny(w, "arl")
-		})
-}
-
-// word returns a word that stands for itself in every shell, or for paths: then it is a pattern.
-func word(of *syntax.Word) (text string, pattern, ok bool) {
+// wordOf returns a word that stands for itself in every shell, or for paths: then it is a pattern.
+func wordOf(of *syntax.Word) (w word, ok bool) {
 	var all strings.Builder
 	for i, part := range of.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if strings.ContainsAny(part.Value, "[]{}^!$`\\#") || i == 0 && strings.HasPrefix(part.Value, "=") || !plainTildes(part.Value) {
-				return "", false, false
+				return word{}, false
 			}
 			all.WriteString(part.Value)
+			w.sought = w.sought || strings.ContainsAny(part.Value, "*?~") // zsh may take a~b for a pattern
 			if strings.ContainsAny(part.Value, "*?") {
-				if pattern = true; !staysOne(all.String()) {
-					return "", false, false
+				if w.pattern = true; !staysOne(all.String()) {
+					return word{}, false
 				}
 			}
 		case *syntax.SglQuoted:
 			if part.Dollar {
-				return "", false, false
+				return word{}, false
 			}
 			all.WriteString(part.Value)
 		case *syntax.DblQuoted:
 			plain, ok := plainText(part)
 			if !ok {
-				return "", false, false
+				return word{}, false
 			}
 			all.WriteString(plain)
 		default:
-			return "", false, false
+			return word{}, false
 		}
 	}
-	if pattern && (strings.Contains(all.String(), "**") || strings.ContainsAny(all.String(), `[]\`)) {
-		return "", false, false // any number of folders, or quoted signs
+	if w.text = all.String(); w.pattern && (strings.Contains(w.text, "**") || strings.ContainsAny(w.text, `[]\`)) {
+		return word{}, false // any number of folders, or quoted signs
 	}
-	return all.String(), pattern, true
+	return w, true
 }
 
 // starred reports whether a path may be a pattern. A pattern does not name the files that are written: those are named

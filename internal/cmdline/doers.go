@@ -30,6 +30,9 @@ func here(operand string) bool {
 	return !strings.Contains(operand, "://") && !strings.ContainsAny(operand, "=@")
 }
 
+// one reports whether an operand of a build is a part of the project for a program that reads patterns itself.
+func one(operand string) bool { return here(operand) && !strings.ContainsAny(operand, "*?[]{}()!") }
+
 // usual reports whether the target of a build has a name by which builds send nothing anywhere: no deploy, publish
 // or release.
 func usual(operand string) bool {
@@ -55,11 +58,11 @@ func dotted(operand string) bool {
 // place to write to, a program that runs the text of an argument, and one that fetches or sends by itself, beside
 // the dependencies that the project declares.
 var doers = map[string]command{
-	"echo":  {known: true, letters: "ne", words: true, operands: -1},
+	"echo":  {known: true, letters: "ne", of: ofText, operands: -1},
 	"true":  {known: true},
-	"sort":  {known: true, letters: "rnufbhVdgis", valued: words("-k -t"), operands: -1, shows: named},
+	"sort":  {known: true, letters: "rnufbhVdgis", texts: words("-k -t"), operands: -1, shows: named},
 	"uniq":  {known: true, letters: "cdui", operands: 1, shows: named},
-	"tr":    {known: true, letters: "dscC", words: true, operands: 2},
+	"tr":    {known: true, letters: "dscC", of: ofText, operands: 2},
 	"mkdir": {known: true, ends: true, letters: "pv", long: words("--parents"), operands: -1, least: 1, does: Writing},
 	"touch": {known: true, ends: true, letters: "acm", operands: -1, least: 1, does: Writing, writes: every},
 	"cp":    {known: true, ends: true, letters: "aRrpvnf", operands: -1, least: 2, does: Writing, writes: last},
@@ -69,25 +72,25 @@ var doers = map[string]command{
 
 	"git": {known: true, verbs: map[string]command{
 		"add": {known: true, git: recording, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
-		"commit": {known: true, git: recording, letters: "aqsv", valued: words("-m -am --message"),
+		"commit": {known: true, git: recording, letters: "aqsv", texts: words("-m -am --message"),
 			long: words("--all --quiet --signoff --amend --no-edit --allow-empty"),
 			does: Writing},
 		"restore": {known: true, ends: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},
 	}},
 
 	"go": {known: true, verbs: map[string]command{
-		"test": {known: true, whole: true, operands: -1, operand: dotted, does: Building,
-			long:   words("-v -race -short -cover -failfast -json -fullpath"),
-			valued: words("-run -skip -bench -benchtime -count -timeout -parallel -p -cpu -shuffle -covermode -tags -vet")},
-		"build": {known: true, whole: true, operands: -1, operand: dotted,
-			long: words("-v -race -trimpath"), valued: words("-p -tags"), does: Building},
-		"vet":  {known: true, whole: true, operands: -1, operand: dotted, long: words("-v -json"), valued: words("-p -tags -c"), does: Building},
-		"fmt":  {known: true, whole: true, operands: -1, operand: dotted, long: words("-n -x"), does: Changing},
-		"list": {known: true, whole: true, operands: -1, operand: dotted, long: words("-m -json -deps -test"), does: Building},
+		"test": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, does: Building,
+			long:  words("-v -race -short -cover -failfast -json -fullpath"),
+			texts: words("-run -skip -bench -benchtime -count -timeout -parallel -p -cpu -shuffle -covermode -tags -vet")},
+		"build": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages,
+			long: words("-v -race -trimpath"), texts: words("-p -tags"), does: Building},
+		"vet":  {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-v -json"), texts: words("-p -tags -c"), does: Building},
+		"fmt":  {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-n -x"), does: Changing},
+		"list": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-m -json -deps -test"), does: Building},
 	}},
 	"gofmt":         {known: true, letters: "lds", operands: -1, shows: named},
-	"golangci-lint": {known: true, verbs: map[string]command{"run": {known: true, letters: "v", operands: -1, operand: dotted, does: Building}}},
-	"staticcheck":   {known: true, operands: -1, operand: dotted, does: Building},
+	"golangci-lint": {known: true, verbs: map[string]command{"run": {known: true, letters: "v", operands: -1, operand: dotted, of: ofPackages, does: Building}}},
+	"staticcheck":   {known: true, operands: -1, operand: dotted, of: ofPackages, does: Building},
 
 	"cargo": {known: true, verbs: map[string]command{
 		"build": cargo, "check": cargo, "clippy": cargo, "test": cargo, "bench": cargo, "doc": cargo,
@@ -100,47 +103,47 @@ var doers = map[string]command{
 	"yarn": {known: true, verbs: map[string]command{"test": script, "build": script, "lint": script, "typecheck": script, "run": withName(script)}},
 	"pnpm": {known: true, verbs: map[string]command{"test": script, "build": script, "lint": script, "typecheck": script, "run": withName(script)}},
 	"tsc":  {known: true, whole: true, long: words("--noEmit --build -b --pretty"), operands: -1, operand: here, does: Building},
-	"node": {known: true, verbs: map[string]command{"--test": {known: true, operands: -1, operand: here, does: Building}}},
+	"node": {known: true, verbs: map[string]command{"--test": {known: true, operands: -1, operand: one, does: Building}}},
 
-	"python -m unittest": {known: true, letters: "vqfb", valued: words("-k"), operands: -1, operand: here, does: Building},
+	"python -m unittest": {known: true, letters: "vqfb", texts: words("-k"), operands: -1, operand: here, of: ofModules, does: Building},
 
-	"pytest": {known: true, letters: "vqxsl", valued: words("-k -m -n --tb --maxfail --durations"), operands: -1, operand: here, does: Building,
+	"pytest": {known: true, letters: "vqxsl", texts: words("-k -m -n --tb --maxfail --durations"), operands: -1, operand: here, of: ofTests, does: Building,
 		long: words("-vv -vvv -qq -ra -rA -rs --lf --ff --sw --co --collect-only --last-failed --failed-first " +
 			"--exitfirst --verbose --quiet --no-header --no-summary --disable-warnings")},
 	"mypy":   {known: true, long: words("--strict --pretty --ignore-missing-imports"), operands: -1, operand: here, does: Building},
 	"black":  {known: true, letters: "q", long: words("--check --diff --quiet"), operands: -1, least: 1, operand: here, does: Building},
 	"flake8": {known: true, operands: -1, operand: here, does: Building},
-	"pylint": {known: true, operands: -1, operand: here, does: Building},
+	"pylint": {known: true, operands: -1, operand: here, of: ofModules, does: Building},
 	"ruff": {known: true, verbs: map[string]command{
 		"check": {known: true, letters: "qv",
-			long: words("--fix --diff --quiet --statistics"), valued: words("--select --ignore"),
+			long: words("--fix --diff --quiet --statistics"), texts: words("--select --ignore"),
 			operands: -1, operand: here, does: Building},
 		"format": {known: true, letters: "qv", long: words("--check --diff --quiet"), operands: -1, operand: here, does: Building},
 	}},
 
 	"make": {known: true, letters: "ksBnw", long: words("-j -j1 -j2 -j4 -j8 -j16 --no-print-directory --silent --dry-run --keep-going"),
-		operands: -1, operand: usual, words: true, does: Building},
+		operands: -1, operand: usual, of: ofText, does: Building},
 	"./gradlew": gradle, "gradle": gradle, "./mvnw": maven, "mvn": maven,
 	"dotnet": {known: true, verbs: map[string]command{"build": dotnet, "test": dotnet}},
 }
 
 var (
 	cargo = command{known: true, letters: "qv", does: Building, operands: 1,
-		operand: here, valued: words("-p --package --features --bin --test --example -j"),
+		operand: here, texts: words("--features -j"), names: words("-p --package --bin --test --example"),
 		long: words("--release --all --workspace --all-features --all-targets --no-default-features --lib --bins --tests --locked --offline " +
 			"--no-run --quiet --verbose --no-deps --doc")}
 	script = command{known: true, letters: "s", long: words("--silent --if-present --workspaces"), does: Building}
 	gradle = command{known: true, letters: "q", long: words("--quiet --offline --no-daemon --stacktrace --info"), operands: -1,
-		least: 1, operand: usual, words: true, does: Building}
+		least: 1, operand: usual, of: ofText, does: Building}
 	maven = command{known: true, letters: "qoB", long: words("--quiet --offline --batch-mode"), operands: -1, least: 1, operand: goal,
-		words: true, does: Building}
+		of: ofText, does: Building}
 	dotnet = command{known: true,
-		long: words("--no-restore --no-build --nologo"), valued: words("-c --configuration -v --verbosity --filter"),
+		long: words("--no-restore --no-build --nologo"), texts: words("--filter"), names: words("-c --configuration -v --verbosity"),
 		operands: 1, operand: here, does: Building}
 )
 
 // withName returns the row of a command that takes a name besides.
 func withName(c command) command {
-	c.operands, c.least, c.operand, c.words = 1, 1, usual, true
+	c.operands, c.least, c.operand, c.of = 1, 1, usual, ofText
 	return c
 }

@@ -3,7 +3,6 @@ package cmdline
 import (
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/weir-mcp/weir/internal/pattern"
 )
@@ -18,9 +17,8 @@ const (
 )
 
 var (
-	// numbered, plainSearch and plainPatch match the options of which each form is known. Not among them are those that
+	// plainSearch and plainPatch match the options of which each form is known. Not among them are those that
 	// leave names out, end lines otherwise, follow links, or put a text of the line's author at the begin of a line.
-	numbered    = pattern.New(`^(-[riIwEFHsv]*n[rniIwEFHsv]*|--line-number)$`)
 	plainSearch = pattern.New(`^(-[rniIwEFHsv]+|-[ABCm]?[0-9]*|-[egtT].*|--(line-number|recursive|ignore-case|word-regexp|fixed-strings|` +
 		`extended-regexp|invert-match|include|exclude|exclude-dir|max-count|context|after-context|before-context|glob|type|hidden|no-ignore|` +
 		`no-heading|color=never)(=.*)?)$`)
@@ -28,38 +26,24 @@ var (
 		`color=never|no-ext-diff|no-textconv|no-merges|first-parent|reverse|follow|since|until|after|before|author|grep|max-count|skip|diff-filter|` +
 		`ignore-all-space)(=.*)?)$`)
 
-	noFilename = pattern.New(`^-[niwEFHsv]*I`) // of rg
-
 	// likeLines matches paths of which a reader of lines may take a part for the whole, or that are names of others.
 	likeLines = pattern.New(`[:-][0-9]+[:-]|(^|/)\.\.(/|$)|[*?]`)
 )
 
 // form returns how the output of a command names files, if it is all of the output.
-func (r read) form(all []string) Form {
+func (r read) form() Form {
 	every := func(form *regexp.Regexp) bool {
-		return !slices.ContainsFunc(r.options, func(o string) bool { return o != "--" && !form.MatchString(o) })
+		return !slices.ContainsFunc(r.options, func(o option) bool { return !form.MatchString(o.word.text) })
 	}
 	switch {
-	case r.command.history:
-		if every(plainPatch()) && r.ofCommits(all) {
+	case r.command.history: // any other object is shown without a name, or by the name of a file with which it is compared
+		if every(plainPatch()) && r.ofHead() {
 			return Patch
 		}
-	case slices.ContainsFunc(r.options, numbered().MatchString) && every(plainSearch()) && !r.onlyInput() && r.inNamed():
+	case r.has("-n --line-number") && every(plainSearch()) && !r.onlyInput() && r.inNamed():
 		return Lines
 	}
 	return ""
-}
-
-// ofCommits reports whether a command of git shows patches alone, with the names of files. It shows any other object
-// without a name, or by the name of a file with which it is compared. A word behind -- is a path.
-func (r read) ofCommits(all []string) bool {
-	if i := slices.Index(all, "--"); i >= 0 {
-		all = all[:i]
-	}
-	objects, _ := r.command.accepts(all)
-	return !slices.ContainsFunc(objects, func(o string) bool {
-		return !ofHead().MatchString(o)
-	})
 }
 
 // inNamed reports whether the output of a search names files so that the end of each name is seen.
@@ -68,20 +52,16 @@ func (r read) inNamed() bool {
 	if len(paths) > 0 && !r.hasPattern() {
 		paths = paths[1:]
 	}
-	nameless := !r.command.needle && slices.ContainsFunc(r.options, noFilename().MatchString)
-	return !nameless && !slices.ContainsFunc(paths, likeLines().MatchString)
+	nameless := !r.command.needle && r.has("-I") // of rg
+	return !nameless && !slices.ContainsFunc(paths, func(p word) bool { return likeLines().MatchString(p.text) })
 }
 
 // hasPattern reports whether an option holds the pattern of a search.
-func (r read) hasPattern() bool {
-	return slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "-e") })
-}
+func (r read) hasPattern() bool { return r.has("-e") }
 
 // onlyInput reports whether a search reads its input alone: it names no file, and no option has it look for some.
 func (r read) onlyInput() bool {
-	return r.command.needle && len(r.operands) == 1 && !r.hasPattern() && !slices.ContainsFunc(r.options, func(o string) bool {
-		return strings.HasPrefix(o, "--rec") || !strings.HasPrefix(o, "--") && strings.ContainsAny(o, "rR")
-	})
+	return r.command.needle && len(r.operands) == 1 && !r.hasPattern() && !r.has("-r -R --recursive")
 }
 
 // ofHead matches the commits of the history of the work tree.

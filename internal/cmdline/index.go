@@ -30,7 +30,7 @@ func (w *walk) ofGit(r read) {
 		w.index.Paths, w.index.Whole = append(w.index.Paths, w.folder()), true
 	default:
 		for _, o := range r.operands {
-			w.index.Paths = append(w.index.Paths, w.below(o))
+			w.index.Paths = append(w.index.Paths, w.below(o.text))
 		}
 	}
 }
@@ -38,22 +38,15 @@ func (w *walk) ofGit(r read) {
 // commitsIndex reports whether a command of git commits the index as it is, without an editor, which would show the
 // state of the work tree. A second such command shows it, since it has nothing to commit.
 func (r read) commitsIndex() bool {
-	has := func(options ...string) bool {
-		return slices.ContainsFunc(r.options, func(o string) bool {
-			name, _, _ := strings.Cut(o, "=")
-			return slices.Contains(options, name)
-		})
-	}
-	commits := r.command.git == recording && r.command.operands == 0 && !r.recordsAll() && !has("-v")
-	return commits && (has("-m", "--message") || has("--amend") && has("--no-edit"))
+	commits := r.command.git == recording && r.command.operands == 0 && !r.recordsAll() && !r.has("-v")
+	return commits && (r.has("-m --message") || r.has("--amend") && r.has("--no-edit"))
 }
 
 // recordsAll reports whether a command of git may record more than the files and folders that it names: git takes some
 // words for patterns, and without any all that has changed in the work tree.
 func (r read) recordsAll() bool {
-	return r.command.git == recording && (len(r.operands) == 0 && (r.command.operands != 0 || slices.ContainsFunc(r.options, func(o string) bool {
-		return o == "--all" || !strings.HasPrefix(o, "--") && strings.Contains(o, "a")
-	})) || slices.ContainsFunc(r.operands, func(o string) bool { return o == "" || o[0] == ':' || strings.ContainsAny(o, `*?[\`) }))
+	return r.command.git == recording && (len(r.operands) == 0 && (r.command.operands != 0 || r.has("-a -am --all")) ||
+		slices.ContainsFunc(r.operands, func(o word) bool { return o.text == "" || o.text[0] == ':' || strings.ContainsAny(o.text, `*?[\`) }))
 }
 
 // Moves are files that a part of a line moves, or copies as they are. Links among them lead elsewhere than the paths

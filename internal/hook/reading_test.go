@@ -80,6 +80,10 @@ func TestOwnCommands(t *testing.T) {
 		{"npm run build 2>&1 | tail -5", pass, ask},
 		{"rm -rf src", pass, ask}, {"mv src/a.go src/b.go", pass, ask}, {"git restore src/a.go", pass, ask},
 		{"cp x/M* d.txt", pass, ask}, {"cat //host/share/x.txt", ask, ask}, {"cat '\\\\host\\share\\x.txt'", ask, ask}, {"cd /net && cat host/x", ask, ask}, {"cat /net/host/x.txt", ask, ask},
+		{"find . -newer /net/host/x", ask, ask}, {"find . -newer deep/x", ask, ask}, {"find . -newer src/a.go", pass, pass}, {"find . -maxdepth 0 -newer //share/x/y", ask, ask},
+		{"echo /net/host/a*", ask, ask}, {"echo deep/a*", ask, ask}, {"echo /net/host/a~1", ask, ask}, {"echo src/*.go '/net/*' /net/x", pass, pass}, {"git diff -- ':(top)/net/host/x'", ask, ask},
+		{"grep -n x src/a.go --include=/net/*", pass, pass}, {"go test ./clo...", ask, ask}, {"python3 -m unittest clone.test_x", ask, ask}, {"python3 -m unittest src/test_x.py", pass, ask},
+		{"pytest clone/x.py::T", ask, ask}, {"pytest 'clone[x'", ask, ask}, {"cargo test -p /net/host/x", ask, ask},
 		{"ls top/net/host", ask, ask}, {"ls top/net/*", ask, ask}, {"cat deep/x.txt", ask, ask}, {"ls dee?/x", ask, ask}, {"ls deep/*", ask, ask},
 		{"ls top/tmp", pass, pass}, {"ls src/*.go", pass, pass}, {"cat s*c/a.go", pass, pass}, {"ls none/*", pass, pass},
 		{"rg -n '// needle' src", pass, pass},
@@ -186,6 +190,11 @@ func TestSourcesOfCommands(t *testing.T) {
 		{"claude-code", "git branch -v", true, false}, {"claude-code", "git branch --show-current", false, false}, {"claude-code", "cat q*.txt", true, true},
 		{"claude-code", "git diff 2d5a0e2 a.go", true, true}, {"claude-code", "strings @empty.txt", true, true}, {"claude-code", "cat p/**/e*", true, true}, {"claude-code", "rg x", false, true},
 		{"claude-code", "git status; unknown", true, true}, {"codex", "git status", true, true}, {"codex", "pwd", true, false},
+		// A word behind -- is no option, and git compares files beside its work tree as they are.
+		{"claude-code", "git diff -- --stat .env", false, true}, {"claude-code", "git diff -- --name-only a.go", false, false}, {"claude-code", "git diff --stat -- .env", false, false},
+		{"claude-code", "git diff -- empty.txt named.txt", false, true}, {"claude-code", "git log -p -- --oneline .env", false, true}, {"claude-code", "cat -- --help .env", false, true},
+		// A shell looks for files by a word that is none for the program.
+		{"claude-code", "echo vendor/*", true, false}, {"claude-code", "echo li*.txt", true, false}, {"claude-code", "echo a*", false, false}, {"claude-code", "find . -newer vendor/x.go", true, false},
 		// The result names the link.
 		{"claude-code", "grep -rn '' named.txt", false, true}, {"claude-code", "cd .docker && grep -rn '' .", false, true}, {"claude-code", "grep -rn '' .", false, false},
 		// The folder may be another, in which the name is that of a link.

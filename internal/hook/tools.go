@@ -64,7 +64,7 @@ func (e *Event) strange(known Ground) string {
 // mounted when they are named, by its text or where its links lead. To look at it would be a connection already.
 func (e *Event) reachesHosts(known Ground, deed cmdline.Deed) bool {
 	return slices.ContainsFunc(slices.Concat(deed.Within, deed.Shows, deed.Writes, deed.Into), func(p string) bool {
-		if share().MatchString(p) {
+		if cmdline.NamesHost(p) {
 			return true
 		}
 		known := known
@@ -74,14 +74,9 @@ func (e *Event) reachesHosts(known Ground, deed cmdline.Deed) bool {
 				known = nil
 			}
 		}
-		return mounts().MatchString(path.Clean(p)) || known != nil && len(known.Locate(Server, p).Names) == 0
+		return cmdline.NamesHost(path.Clean(p)) || known != nil && len(known.Locate(Server, p).Names) == 0
 	})
 }
-
-var (
-	share  = pattern.New(`^[/\\]{2}[^/ ]`)
-	mounts = pattern.New(`(?i)^/(net|afs)(/|$)`)
-)
 
 // behind reports whether the call goes to one of the entries that run Weir, which decides on it there.
 func (e *Event) behind(entries []string) bool {
