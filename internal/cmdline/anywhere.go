@@ -92,7 +92,8 @@ func Reads(line string) (operands []string, ok bool) {
 func reading(line string) (read, bool) {
 	words, ok := Words(line)
 	d, understood := Understand(line)
-	if !ok || !understood || d.Does != Reading || !isCommon(line, quotedInWindows()) || strings.Contains(line, "//") || slices.ContainsFunc(d.Within, NamesHost) {
+	if !ok || !understood || d.Does != Reading || !isCommon(line, quotedInWindows()) || strings.Contains(line, "//") ||
+		slices.ContainsFunc(d.Within, NamesHost) {
 		return read{}, false
 	}
 	c, ok := commands[words[0]]
@@ -104,7 +105,7 @@ func reading(line string) (read, bool) {
 	if !ok {
 		return read{}, false
 	}
-	return c.accepts(plain(words))
+	return c.accepts(literals(words))
 }
 
 // NamesHost reports whether a path leads to another host by its text: to a share of Windows, or into a folder in which

@@ -268,7 +268,7 @@ func (w *walk) apply(r read) bool {
 	if c.does != "" {
 		w.atLeast(c.does)
 	}
-	w.deed.Others = w.deed.Others || c.others && !r.has("--show-current") || c.history && r.outside()
+	w.deed.Others = w.deed.Others || c.others && !(len(r.options) == 1 && r.has("--show-current")) || c.history && r.outside()
 	w.note(r)
 	w.calls++
 	w.deed.Names = ""

@@ -249,6 +249,7 @@ cargo test --manifest-path=/tmp/x
 cargo test -p /net/x
 cargo test --package=./x
 cargo test -p../x
+cargo test -p=../x
 dotnet build -c ../../x
 dotnet build -c 'Release;OutputPath=x'
 dotnet build --configuration=Release,OutputPath=x

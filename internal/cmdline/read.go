@@ -12,8 +12,8 @@ type word struct {
 	sought  bool // a shell may look for files by it before the program runs: it has *, ? or ~ outside of quotes
 }
 
-// plain returns words that stand for themselves in every shell.
-func plain(all []string) []word {
+// literals returns words that stand for themselves in every shell.
+func literals(all []string) []word {
 	words := make([]word, len(all))
 	for i, text := range all {
 		words[i].text = text
@@ -98,7 +98,7 @@ func (c command) option(all []word) (o option, ok bool) {
 		o.names = []string{w}
 	case joined && c.takesJoined(name) && (!c.apart || strings.HasPrefix(w, "--")):
 		if !strings.HasPrefix(w, "--") && !c.whole {
-			value = "=" + value // part of it
+			value = "=" + value // part of it for most programs
 		}
 		o.names, o.value.text = []string{name}, value
 	case c.takesNext(w):
@@ -122,7 +122,7 @@ func (c command) option(all []word) (o option, ok bool) {
 	if o.takes = ofText; c.takesJoined(o.names[0]) {
 		o.takes = c.takenBy(o.names[0])
 	}
-	return o, o.takes != ofName || plainName().MatchString(o.value.text)
+	return o, o.takes != ofName || plainName().MatchString(strings.TrimPrefix(o.value.text, "="))
 }
 
 // takesNext reports whether the next word is the value of an option.
@@ -201,7 +201,9 @@ func (r read) looksAt(from int) (files []string) {
 func (r read) sought() (files []string) {
 	all := slices.Clone(r.operands)
 	for _, o := range r.options {
-		files = append(files, o.takes.paths(o.value.text)...)
+		for _, value := range alternatives(o.value.text, strings.TrimPrefix(o.value.text, "=")) {
+			files = append(files, o.takes.paths(value)...)
+		}
 		all = append(all, o.word, o.value)
 	}
 	for _, w := range all {

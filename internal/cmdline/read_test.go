@@ -74,8 +74,14 @@ func drawWords(t *rapid.T, c command) (all []string) {
 // them.
 func TestEachWordOnce(t *testing.T) {
 	for name, c := range rows() {
-		if words := slices.Sorted(strings.FieldsSeq(string(c.texts + " " + c.names + " " + c.paths + " " + c.long))); len(slices.Compact(slices.Clone(words))) != len(words) {
+		words := slices.Sorted(strings.FieldsSeq(string(c.texts + " " + c.names + " " + c.paths + " " + c.long)))
+		if len(slices.Compact(slices.Clone(words))) != len(words) {
 			t.Errorf("%s takes an option in two ways: %s", name, words)
+		}
+		for _, letter := range c.letters {
+			if c.takesJoined("-" + string(letter)) {
+				t.Errorf("%s takes -%c with and without a value", name, letter)
+			}
 		}
 	}
 	all := rows()
@@ -87,7 +93,7 @@ func TestEachWordOnce(t *testing.T) {
 		if c.ends && rapid.Bool().Draw(t, "ended") {
 			given = slices.Insert(given, rapid.IntRange(0, len(given)).Draw(t, "at"), "--")
 		}
-		r, ok := c.accepts(plain(given))
+		r, ok := c.accepts(literals(given))
 		if !ok {
 			return
 		}
@@ -127,8 +133,8 @@ func TestNoOptionsBehindTheEnd(t *testing.T) {
 			behind = append(behind, drawOption(t, c)[0])
 			others = append(others, "a.go")
 		}
-		read, ok := c.accepts(plain(append(slices.Clone(before), behind...)))
-		other, same := c.accepts(plain(append(slices.Clone(before), others...)))
+		read, ok := c.accepts(literals(append(slices.Clone(before), behind...)))
+		other, same := c.accepts(literals(append(slices.Clone(before), others...)))
 		if ok != same {
 			t.Fatalf("%s %q: %v with %q, %v with %q", name, before, ok, behind, same, others)
 		}
@@ -137,7 +143,7 @@ func TestNoOptionsBehindTheEnd(t *testing.T) {
 		}
 		if read.shows() != other.shows() || read.form() != other.form() || read.onlyInput() != other.onlyInput() || read.outside() != other.outside() ||
 			read.commitsIndex() != other.commitsIndex() || read.recordsAll() != other.recordsAll() {
-			t.Fatalf("%s %q %q: shows %v and has the form %q, with %q %v and %q", name, before, behind, read.shows(), read.form(), others, other.shows(), other.form())
+			t.Fatalf("%s %q: %q says something else than %q", name, before, behind, others)
 		}
 		if files := read.looksAt(0); c.of == ofPath && !c.needle && !slices.Equal(files[len(files)-len(behind):], behind) {
 			t.Fatalf("%s %q %q looks at %q", name, before, behind, files)
