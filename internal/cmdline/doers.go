@@ -60,7 +60,7 @@ func dotted(operand string) bool {
 var doers = map[string]command{
 	"echo":  {known: true, letters: "ne", of: ofText, operands: -1},
 	"true":  {known: true},
-	"sort":  {known: true, letters: "rnufbhVdgis", texts: words("-k -t"), operands: -1, shows: named},
+	"sort":  {known: true, letters: "rnufbhVdgis", valued: texts("-k -t"), operands: -1, shows: named},
 	"uniq":  {known: true, letters: "cdui", operands: 1, shows: named},
 	"tr":    {known: true, letters: "dscC", of: ofText, operands: 2},
 	"mkdir": {known: true, ends: true, letters: "pv", long: words("--parents"), operands: -1, least: 1, does: Writing},
@@ -72,7 +72,7 @@ var doers = map[string]command{
 
 	"git": {known: true, verbs: map[string]command{
 		"add": {known: true, git: recording, ends: true, letters: "AuvnN", long: words("--all --update --verbose --dry-run"), operands: -1, does: Writing},
-		"commit": {known: true, git: recording, letters: "aqsv", texts: words("-m -am --message"),
+		"commit": {known: true, git: recording, letters: "aqsv", valued: texts("-m -am --message"),
 			long: words("--all --quiet --signoff --amend --no-edit --allow-empty"),
 			does: Writing},
 		"restore": {known: true, ends: true, letters: "S", long: words("--staged"), operands: -1, least: 1, does: Changing},
@@ -80,17 +80,20 @@ var doers = map[string]command{
 
 	"go": {known: true, verbs: map[string]command{
 		"test": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, does: Building,
-			long:  words("-v -race -short -cover -failfast -json -fullpath"),
-			texts: words("-run -skip -bench -benchtime -count -timeout -parallel -p -cpu -shuffle -covermode -tags -vet")},
+			long:   words("-v -race -short -cover -failfast -json -fullpath"),
+			valued: texts("-run -skip -bench -benchtime -count -timeout -parallel -p -cpu -shuffle -covermode -tags -vet")},
 		"build": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages,
-			long: words("-v -race -trimpath"), texts: words("-p -tags"), does: Building},
-		"vet":  {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-v -json"), texts: words("-p -tags -c"), does: Building},
+			long: words("-v -race -trimpath"), valued: texts("-p -tags"), does: Building},
+		"vet": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages,
+			long: words("-v -json"), valued: texts("-p -tags -c"), does: Building},
 		"fmt":  {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-n -x"), does: Changing},
 		"list": {known: true, whole: true, operands: -1, operand: dotted, of: ofPackages, long: words("-m -json -deps -test"), does: Building},
 	}},
-	"gofmt":         {known: true, letters: "lds", operands: -1, shows: named},
-	"golangci-lint": {known: true, verbs: map[string]command{"run": {known: true, letters: "v", operands: -1, operand: dotted, of: ofPackages, does: Building}}},
-	"staticcheck":   {known: true, operands: -1, operand: dotted, of: ofPackages, does: Building},
+	"gofmt": {known: true, letters: "lds", operands: -1, shows: named},
+	"golangci-lint": {known: true, verbs: map[string]command{
+		"run": {known: true, letters: "v", operands: -1, operand: dotted, of: ofPackages, does: Building},
+	}},
+	"staticcheck": {known: true, operands: -1, operand: dotted, of: ofPackages, does: Building},
 
 	"cargo": {known: true, verbs: map[string]command{
 		"build": cargo, "check": cargo, "clippy": cargo, "test": cargo, "bench": cargo, "doc": cargo,
@@ -105,9 +108,9 @@ var doers = map[string]command{
 	"tsc":  {known: true, whole: true, long: words("--noEmit --build -b --pretty"), operands: -1, operand: here, does: Building},
 	"node": {known: true, verbs: map[string]command{"--test": {known: true, operands: -1, operand: one, does: Building}}},
 
-	"python -m unittest": {known: true, letters: "vqfb", texts: words("-k"), operands: -1, operand: here, of: ofModules, does: Building},
+	"python -m unittest": {known: true, letters: "vqfb", valued: texts("-k"), operands: -1, operand: here, of: ofModules, does: Building},
 
-	"pytest": {known: true, letters: "vqxsl", texts: words("-k -m -n --tb --maxfail --durations"), operands: -1, operand: here, of: ofTests, does: Building,
+	"pytest": {known: true, letters: "vqxsl", valued: texts("-k -m -n --tb --maxfail --durations"), operands: -1, operand: here, of: ofTests, does: Building,
 		long: words("-vv -vvv -qq -ra -rA -rs --lf --ff --sw --co --collect-only --last-failed --failed-first " +
 			"--exitfirst --verbose --quiet --no-header --no-summary --disable-warnings")},
 	"mypy":   {known: true, long: words("--strict --pretty --ignore-missing-imports"), operands: -1, operand: here, does: Building},
@@ -116,7 +119,7 @@ var doers = map[string]command{
 	"pylint": {known: true, operands: -1, operand: here, of: ofModules, does: Building},
 	"ruff": {known: true, verbs: map[string]command{
 		"check": {known: true, letters: "qv",
-			long: words("--fix --diff --quiet --statistics"), texts: words("--select --ignore"),
+			long: words("--fix --diff --quiet --statistics"), valued: texts("--select --ignore"),
 			operands: -1, operand: here, does: Building},
 		"format": {known: true, letters: "qv", long: words("--check --diff --quiet"), operands: -1, operand: here, does: Building},
 	}},
@@ -129,7 +132,7 @@ var doers = map[string]command{
 
 var (
 	cargo = command{known: true, letters: "qv", does: Building, operands: 1,
-		operand: here, texts: words("--features -j"), names: words("-p --package --bin --test --example"),
+		operand: here, valued: values{texts: "--features -j", names: "-p --package --bin --test --example"},
 		long: words("--release --all --workspace --all-features --all-targets --no-default-features --lib --bins --tests --locked --offline " +
 			"--no-run --quiet --verbose --no-deps --doc")}
 	script = command{known: true, letters: "s", long: words("--silent --if-present --workspaces"), does: Building}
@@ -138,7 +141,7 @@ var (
 	maven = command{known: true, letters: "qoB", long: words("--quiet --offline --batch-mode"), operands: -1, least: 1, operand: goal,
 		of: ofText, does: Building}
 	dotnet = command{known: true,
-		long: words("--no-restore --no-build --nologo"), texts: words("--filter"), names: words("-c --configuration -v --verbosity"),
+		long: words("--no-restore --no-build --nologo"), valued: values{texts: "--filter", names: "-c --configuration -v --verbosity"},
 		operands: 1, operand: here, does: Building}
 )
 

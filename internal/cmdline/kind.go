@@ -22,9 +22,14 @@ const (
 // plainName matches values that hold no separator of a path, of properties or of a list.
 var plainName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_ .+~=|&!():-]*$`)
 
-// takenBy returns the kind of the value of an option.
-func (c command) takenBy(option string) kind {
-	for k, set := range map[kind]words{ofText: c.texts, ofName: c.names} {
+// values are options that need a value, by the kind of the value.
+type values struct{ texts, names, paths words }
+
+func texts(options words) values { return values{texts: options} }
+
+// kindOf returns the kind of the value of an option.
+func (v values) kindOf(option string) kind {
+	for k, set := range map[kind]words{ofText: v.texts, ofName: v.names} {
 		if set.has(option) || set.has(option+"=") {
 			return k
 		}

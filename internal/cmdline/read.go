@@ -68,7 +68,7 @@ func (c command) accepts(all []word) (r read, ok bool) {
 			r.ended, r.named = true, len(r.operands)
 			r.operands = append(r.operands, all[i+1:]...)
 			return r, c.ends && c.takes(r.operands)
-		case w.text == "-" || len(w.text) > 1 && w.text[0] == '+' && !c.plus:
+		case w.text == "-" || len(w.text) > 1 && w.text[0] == '+':
 			return r, false
 		case strings.HasPrefix(w.text, "-"):
 			o, ok := c.option(all[i:])
@@ -120,14 +120,14 @@ func (c command) option(all []word) (o option, ok bool) {
 		return o, false
 	}
 	if o.takes = ofText; c.takesJoined(o.names[0]) {
-		o.takes = c.takenBy(o.names[0])
+		o.takes = c.valued.kindOf(o.names[0])
 	}
 	return o, o.takes != ofName || plainName().MatchString(strings.TrimPrefix(o.value.text, "="))
 }
 
 // takesNext reports whether the next word is the value of an option.
 func (c command) takesNext(option string) bool {
-	return c.texts.has(option) || c.names.has(option) || c.paths.has(option)
+	return c.valued.texts.has(option) || c.valued.names.has(option) || c.valued.paths.has(option)
 }
 
 // takesJoined reports whether an option may have a value after = or behind its letter.
@@ -197,7 +197,7 @@ func (r read) looksAt(from int) (files []string) {
 }
 
 // sought returns the files and folders that the values of options lead to, and the words by which a shell looks for
-// files, whatever the command takes them for.
+// files before the command has them.
 func (r read) sought() (files []string) {
 	all := slices.Clone(r.operands)
 	for _, o := range r.options {

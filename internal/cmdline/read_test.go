@@ -28,7 +28,7 @@ func rows() map[string]command {
 func drawOption(t *rapid.T, c command) []string {
 	letters := strings.Split(c.letters, "")
 	all := append(strings.Fields(string(c.long)), "-5")
-	for i, set := range []words{c.texts, c.names, c.paths} {
+	for i, set := range []words{c.valued.texts, c.valued.names, c.valued.paths} {
 		for name := range strings.FieldsSeq(string(set)) {
 			option, joined := strings.CutSuffix(name, "=")
 			if joined {
@@ -74,7 +74,7 @@ func drawWords(t *rapid.T, c command) (all []string) {
 // them.
 func TestEachWordOnce(t *testing.T) {
 	for name, c := range rows() {
-		words := slices.Sorted(strings.FieldsSeq(string(c.texts + " " + c.names + " " + c.paths + " " + c.long)))
+		words := slices.Sorted(strings.FieldsSeq(string(c.valued.texts + " " + c.valued.names + " " + c.valued.paths + " " + c.long)))
 		if len(slices.Compact(slices.Clone(words))) != len(words) {
 			t.Errorf("%s takes an option in two ways: %s", name, words)
 		}
@@ -160,14 +160,14 @@ func TestPathsAreLookedAt(t *testing.T) {
 		name := rapid.SampledFrom(names).Draw(t, "row")
 		c := all[name]
 		want, given := []string{}, append(strings.Fields(name), drawWords(t, c)...)
-		for option := range strings.FieldsSeq(string(c.paths)) {
+		for option := range strings.FieldsSeq(string(c.valued.paths)) {
 			given, want = append(given, option, "/net/value"), append(want, "/net/value")
 		}
 		if c.operands < 0 && c.operand == nil {
 			pattern := rapid.SampledFrom([]string{"/net/p*", "/net/?", "/net/a~1"}).Draw(t, "pattern")
 			given, want = append(given, "x.go", pattern), append(want, pattern)
 		}
-		for option := range strings.FieldsSeq(string(c.texts)) {
+		for option := range strings.FieldsSeq(string(c.valued.texts)) {
 			if strings.HasPrefix(option, "--") {
 				pattern := strings.TrimSuffix(option, "=") + "=/net/*"
 				given, want = append(given, pattern), append(want, pattern)
