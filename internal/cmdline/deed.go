@@ -15,7 +15,7 @@ import (
 // the folder to which the line has changed before.
 type Deed struct {
 	Does   Doing
-	Within []string // files and folders that it looks at or works in; of a command that names none, its folder
+	Within []string // files and folders that it, or the shell for it, looks at or works in; of a command that names none, its folder
 	Shows  []string // files, and folders of files, whose contents its output may hold
 	Writes []string // files that it writes
 	Into   []string // files that it writes too if the last of Writes, which is around them, is a folder
