@@ -16,14 +16,15 @@ const (
 )
 
 const (
-	// readNewest reads the number of the newest entry, and of the newest of the last 256 that is older than a time, with its time.
+	// readNewest reads the number of the newest entry, and number and time of the newest of the last 256 that is older
+	// than a time.
 	readNewest = `select coalesce((select max(seq) from entry), -1), coalesce(max(seq), -1), coalesce(max(time), 0) from (select seq, time from
 (select seq, time from entry order by seq desc limit 256) as newest where time > 0 and time < $1 order by seq desc limit 1) as older`
 	newest = 256
 
 	readTimes = `select seq, time from entry where seq in %s`
 
-	// readOlder reads the time of the newest entry before one that is older than a time. It goes through all in between.
+	// readOlder reads the time of the newest entry before one that is older than a time, going through all in between.
 	readOlder = `select time from entry where seq < $1 and time > 0 and time < $2 order by seq desc limit 1`
 )
 
