@@ -14,7 +14,8 @@ type automaton struct {
 	above uint       // a row has 1<<above transitions by other bytes
 	row   []uint16   // of a state: few have transitions of their own by bytes beyond ASCII, the others share a row
 	wide  []uint16   // by row and class of a byte beyond ASCII
-	ends  [][]uint16 // the anchors that end at a state, by the state without its sign
+	ends  []uint16   // the number of the anchors that end at a state, by the state without its sign; 0: none do
+	sets  [][]uint16 // the anchors by that number
 	whole []bool     // that all these count only as whole words
 }
 
@@ -123,7 +124,7 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 	for _, anchor := range anchors {
 		size += len(anchor)
 	}
-	t := make(trie, 1, size)
+	t, same := make(trie, 1, size), make([]uint16, len(anchors))
 	var used set
 	for i, anchor := range anchors {
 		at := uint16(0)
@@ -132,13 +133,17 @@ func newAutomaton(anchors []string, whole func(anchor int) bool) *automaton {
 			used[c] = true
 			at = t.child(at, c)
 		}
-		t[at].ends = append(t[at].ends, uint16(i))
+		end := &t[at].end
+		for *end > 0 {
+			end = &same[*end-1]
+		}
+		*end = uint16(i) + 1
 	}
 	a := &automaton{}
 	a.shift = a.classes(&used, 0, utf8.RuneSelf)
 	a.above = a.classes(&used, utf8.RuneSelf, len(used))
-	a.fill(t)
-	for _, ends := range a.ends {
+	a.fill(t, same)
+	for _, ends := range a.sets {
 		part := func(i uint16) bool { return !whole(int(i)) }
 		a.whole = append(a.whole, !slices.ContainsFunc(ends, part))
 	}
@@ -167,9 +172,9 @@ func (a *automaton) classes(used *set, from, to int) (bits uint) {
 type trie []trieState
 
 type trieState struct {
-	first, sibling uint16   // of the states that follow, 0 for none
-	by             byte     // that leads here
-	ends           []uint16 // the anchors that end here
+	first, sibling uint16 // of the states that follow, 0 for none
+	end            uint16 // 1 more than the first anchor that ends here, 0 for none
+	by             byte   // that leads here
 }
 
 // follows returns the state that follows by a byte; 0 if there is none.
@@ -202,17 +207,17 @@ func (t *trie) child(at uint16, by byte) uint16 {
 }
 
 // fill writes the states, which are numbered by depth: when one is written, so is the state where it goes on when
-// nothing of its own follows.
-func (a *automaton) fill(t trie) {
+// nothing of its own follows. Same has 1 more than the next anchor that ends where one does.
+func (a *automaton) fill(t trie, same []uint16) {
 	rows := 1
 	for at := 1; at < len(t); at++ {
 		if t.beyond(uint16(at)) {
 			rows++
 		}
 	}
-	a.next, a.ends, a.row = make([]uint16, len(t)<<a.shift), make([][]uint16, len(t)), make([]uint16, len(t))
-	a.wide = make([]uint16, rows<<a.above)
-	b := &building{automaton: a, trie: t, order: append(make([]uint16, 0, len(t)), 0), fail: append(make([]uint16, 0, len(t)), 0)}
+	a.next, a.ends, a.row = make([]uint16, len(t)<<a.shift), make([]uint16, len(t)), make([]uint16, len(t))
+	a.wide, a.sets = make([]uint16, rows<<a.above), make([][]uint16, 1)
+	b := &building{automaton: a, trie: t, same: same, order: append(make([]uint16, 0, len(t)), 0), fail: append(make([]uint16, 0, len(t)), 0)}
 	for n := range t {
 		b.transitions(n)
 	}
@@ -222,6 +227,7 @@ func (a *automaton) fill(t trie) {
 type building struct {
 	*automaton
 	trie  trie
+	same  []uint16
 	order []uint16 // of the states in the trie
 	fail  []uint16 // where a state goes on when nothing of its own follows
 	rows  int      // of wide that are taken, but for the first
@@ -249,14 +255,24 @@ func (b *building) transitions(n int) {
 		}
 		b.order, b.fail = append(b.order, child), append(b.fail, onward)
 		b.ends[to] = b.ends[onward]
-		if len(s.ends) > 0 {
-			b.ends[to] = slices.Concat(s.ends, b.ends[onward])
+		if s.end > 0 {
+			b.ends[to] = b.set(s.end, b.ends[onward])
 		}
-		if len(b.ends[to]) > 0 {
+		if b.ends[to] > 0 {
 			to |= accepts
 		}
 		*b.to(n, s.by) = to
 	}
+}
+
+// set numbers the anchors that end where one does, and those of another set.
+func (b *building) set(end, more uint16) uint16 {
+	var all []uint16
+	for ; end > 0; end = b.same[end-1] {
+		all = append(all, end-1)
+	}
+	b.sets = append(b.sets, append(all, b.sets[more]...))
+	return uint16(len(b.sets) - 1)
 }
 
 // inherit gives the n-th state the transitions of the one where it goes on.
@@ -270,7 +286,7 @@ func (b *building) inherit(n, fail int) {
 	}
 	if at := b.order[n]; b.trie[at].by == ' ' && b.trie.follows(at, ' ') == 0 { // more white space changes nothing
 		self := uint16(n)
-		if len(b.ends[n]) > 0 {
+		if b.ends[n] > 0 {
 			self |= accepts
 		}
 		*b.to(n, ' ') = self

@@ -32,7 +32,7 @@ func TestAutomaton(t *testing.T) {
 				read = plainly(read, string(text[from+i:from+i+1]))
 				var found []uint16
 				if s >= accepts {
-					found = slices.Sorted(slices.Values(a.ends[s&^accepts]))
+					found = slices.Sorted(slices.Values(a.sets[a.ends[s&^accepts]]))
 				}
 				if wanted := endingAt(anchors, read); !slices.Equal(found, wanted) {
 					t.Fatalf("anchors %q end at %d of %q: %v, not %v", anchors, from+i, text, found, wanted)

@@ -276,11 +276,11 @@ func (w *scan) candidates(v *view) {
 		state = a.read(text[from:from+size], state, &w.states)
 		states := w.states[:size]
 		for i := accepted(states, 0); i < size; i = accepted(states, i+1) {
-			at, end := states[i]&^accepts, from+i+1
-			if a.whole[at] && end < len(text) && wordByte[text[end]] {
+			found, end := a.ends[states[i]&^accepts], from+i+1
+			if a.whole[found] && end < len(text) && wordByte[text[end]] {
 				continue
 			}
-			for _, t := range a.ends[at] {
+			for _, t := range a.sets[found] {
 				w.candidate(v, end, w.s.targets[t])
 			}
 		}

@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -139,10 +140,10 @@ func (b *shaper) sequence(list []*syntax.Regexp) ([][]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		var longer [][]part
+		longer := make([][]part, 0, len(all)*len(ways))
 		for _, before := range all {
 			for _, way := range ways {
-				longer = append(longer, append(append([]part{}, before...), way...))
+				longer = append(longer, slices.Concat(before, way))
 			}
 		}
 		all = longer

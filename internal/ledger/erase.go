@@ -22,6 +22,7 @@ type Selection struct {
 	Since     time.Time // not earlier than
 	Until     time.Time // earlier than
 	Entry     *int64    // this one
+	end       int64     // those before this one
 }
 
 // always reports whether an entry is never erased: those that tell of erasures, and of the log's keys.
@@ -97,7 +98,7 @@ func (l *Ledger) Select(ctx context.Context, s Selection) (*Chosen, error) {
 
 // query returns the part of the selection that the log can evaluate.
 func (s *Selection) query() audit.Query {
-	q := audit.Query{Since: s.Since, Before: s.Until}
+	q := audit.Query{Since: s.Since, Before: s.Until, To: s.end}
 	if s.Entry != nil {
 		q.From, q.To = *s.Entry, *s.Entry+1
 	}

@@ -79,17 +79,22 @@ func (l *Ledger) overdue(ctx context.Context, r Retention, now time.Time) (o Ove
 }
 
 // overdueEvents finds the events of before a time. They stay where the role of the database may not erase them; their
-// captured content goes then.
-func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) (err error) {
+// captured content goes then. Those that a clock which was set back has written go with the ones around them.
+func overdueEvents(ctx context.Context, l *Ledger, o *Overdue, until time.Time) error {
+	log := l.opts.DB.Log()
+	end, err := log.Until(ctx, until)
+	if err != nil || end == 0 {
+		return err
+	}
 	denied := l.opts.DB.MayErase(ctx)
 	if denied == nil {
-		o.Events, err = l.Select(ctx, Selection{Until: until})
+		o.Events, err = l.Select(ctx, Selection{Until: until, end: end})
 		return err
 	}
 	if !errors.Is(denied, sqlstore.ErrDenied) {
 		return denied
 	}
-	for _, err := range l.opts.DB.Log().Rows(ctx, audit.Query{Before: until, Limit: 1}) {
+	for _, err := range log.Rows(ctx, audit.Query{Before: until, To: end, Limit: 1}) {
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,7 +56,8 @@ func testClockJumps(t *testing.T, target string) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := db.Log().Append(t.Context(), []audit.Entry{{Time: now, Kind: "upstream", Body: []byte("{}")}}); err != nil {
+		many := slices.Repeat([]audit.Entry{{Time: now, Kind: "upstream", Body: []byte("{}")}}, 300) // more than are looked at one by one
+		if _, err := db.Log().Append(t.Context(), many); err != nil {
 			t.Fatal(err)
 		}
 		done, gone, err := l.Prune(t.Context(), keep, now)
