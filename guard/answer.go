@@ -15,7 +15,8 @@ type Answer struct {
 	Error  json.RawMessage
 
 	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to
-	// its capacity. Then the label can be written there, and a large result need not be copied.
+	// its capacity, and that nobody changes Result or Error, or the Answer of the Outcome. Then the label can be written
+	// there, a large result need not be copied, and its digest is made with the event, after the answer.
 	Own bool
 }
 

@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/weir-mcp/weir/internal/rawjson"
+	"github.com/weir-mcp/weir/record"
+)
+
+// A backlog is how many bytes of answers are kept for digests that are not made yet.
+type backlog struct{ bytes atomic.Int64 }
+
+// maxBacklog bounds a backlog, in bytes.
+const maxBacklog = 16 << 20
+
+// take makes room for an answer, if there is some.
+func (b *backlog) take(size int64) bool {
+	if b.bytes.Add(size) <= maxBacklog {
+		return true
+	}
+	b.bytes.Add(-size)
+	return false
+}
+
+// digest gives the event of a decision the digest of the answer, at the latest when complete is called. Of an answer that
+// nobody changes any more that is then, when the agent has it: only its label is written, over its end. The digest of a
+// large one takes longer than its check.
+func (b *backlog) digest(e *record.Event, key salt, answer []byte, unchanged bool) (complete func()) {
+	size := int64(len(answer))
+	if !unchanged || !b.take(size) {
+		e.Content.Answer = key.digest(answer)
+		return func() {}
+	}
+	head := rawjson.Open(answer)
+	if head == nil {
+		head = answer // no label is written
+	}
+	tail := bytes.Clone(answer[len(head):])
+	return func() {
+		if head == nil {
+			return
+		}
+		e.Content.Answer = key.digest(head, tail)
+		head = nil
+		b.bytes.Add(-size)
+	}
+}
