@@ -134,6 +134,25 @@ func TestCheckErrorsAreBounded(t *testing.T) {
 	}
 }
 
+// A string is looked at in words of eight bytes, two at once: no byte may change the answer for another, wherever in the
+// words the two stand.
+func TestCheckReadsEachByte(t *testing.T) {
+	bytes := []byte("\x00\x01\x1f !\"#Z[\\]^bnu/~\x7f\x80\x81\xa2\xbf\xc2\xdc\xff")
+	for _, filler := range []string{"a", "!"} {
+		for at := range 20 {
+			for _, one := range bytes {
+				for _, two := range bytes {
+					doc := []byte(`"` + strings.Repeat(filler, 40) + `"`)
+					doc[1+at], doc[2+at] = one, two
+					if got, want := rawjson.Check(doc) == nil, jsontext.Value(doc).IsValid(); got != want {
+						t.Fatalf("%q is accepted: %v, want %v", doc, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Check must never accept what encoding/json or jsontext refuses; what it refuses for its syntax, encoding/json refuses too.
 func FuzzCheck(f *testing.F) {
 	for _, doc := range []string{

@@ -197,13 +197,17 @@ func (c *checker) add(names map[string]string, name string) bool {
 func (c *checker) text(i int) (end int, escaped, wide bool) {
 	data := c.data
 	for i++; i < len(data); {
-		if i+8 <= len(data) {
-			marks := special(binary.LittleEndian.Uint64(data[i:]))
-			if marks == 0 {
-				i += 8
-				continue
+		for i+16 <= len(data) {
+			words := data[i : i+16]
+			if marks := special(binary.LittleEndian.Uint64(words)); marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
 			}
-			i += bits.TrailingZeros64(marks) / 8
+			if marks := special(binary.LittleEndian.Uint64(words[8:])); marks != 0 {
+				i += 8 + bits.TrailingZeros64(marks)/8
+				break
+			}
+			i += 16
 		}
 		switch b := data[i]; {
 		case b == '"':
@@ -320,16 +324,11 @@ const (
 	high = 0x8080808080808080 // its highest bit
 )
 
-// equal marks, by their highest bits, the bytes of w that are b. Above the first, others may be marked as well.
-func equal(w uint64, b byte) uint64 {
-	w ^= low * uint64(b)
-	return (w - low) &^ w & high
-}
-
 // special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII,
-// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow.
+// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow. Of ASCII, only a
+// byte that is below the one taken from it has its highest bit set by that.
 func special(w uint64) uint64 {
-	return equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
+	return (w | ((w ^ low*'"') - low) | ((w ^ low*'\\') - low) | (w - low*' ')) & high
 }
 
 // MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.
