@@ -220,7 +220,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	if err != nil {
 		return Withheld(err)
 	}
-	in.outline = annotation.Outline(a.Result)
+	if in.outline = a.Outline; in.outline == nil {
+		in.outline = annotation.Outline(a.Result)
+	}
 	if err := g.read(ctx, &in); err != nil {
 		return Withheld(err)
 	}

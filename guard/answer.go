@@ -14,6 +14,9 @@ type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
 
+	// Outline is what [annotation.Outline] returns of Result, where the caller has it without a scan; nil: it is made.
+	Outline json.RawMessage
+
 	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to
 	// its capacity, and that nobody changes Result or Error, or the Answer of the Outcome. Then the label can be written
 	// there, a large result need not be copied, and its digest is made with the event, after the answer.

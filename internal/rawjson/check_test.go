@@ -188,7 +188,8 @@ func FuzzCheckMembers(f *testing.F) {
 	}
 	f.Add([]byte(`{"a":{"Name":1},"b":{"x":1,"X":2}}`))
 	f.Add([]byte(`{"a":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"I":9,"i":10,"I":11}}`))
-	names := rawjson.NewNames("name", "uri", "mimeType")
+	f.Add([]byte(`{"a":{"x":[{"mark":1}]},"mark":{"a":1},"b":[{"m\u0061rk":1}],"c":"mark"}`))
+	names := rawjson.NewNames("name", "uri", "mimeType").Mark("mark")
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		members, odd, err := rawjson.CheckMembers(doc, names)
 		if want := rawjson.Check(doc); (err == nil) != (want == nil) {
@@ -200,6 +201,9 @@ func FuzzCheckMembers(f *testing.F) {
 		var got, want []string
 		for _, m := range members {
 			got = append(got, string(m.Name), string(m.Value))
+			if m.Bare && rawjson.HasName(m.Value, "mark") {
+				t.Fatalf("%s is bare", m.Value)
+			}
 		}
 		for name, value := range rawjson.Members(doc) {
 			want = append(want, name, string(value))

@@ -28,6 +28,7 @@ type checker struct {
 
 	known *Names // the names to compare with; nil: nothing is odd
 	odd   bool   // whether a name is, or may be
+	marks int    // how many names are, or may be, marked
 }
 
 // value checks any value.
@@ -105,6 +106,10 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 		m := member{name: span{i, end}}
+		if c.known != nil && (escaped || c.known.marks(c.data[i+1:end-1])) {
+			c.marks++
+		}
+		before := c.marks
 		if i = skipSpace(c.data, end); !c.at(i, ':') {
 			return -1
 		}
@@ -113,7 +118,7 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 		if c.depth <= 2 && c.outer != nil {
-			c.keep(m, escaped)
+			c.keep(m, escaped, c.marks == before)
 		}
 		i = skipSpace(c.data, m.value.end)
 		switch {
@@ -128,7 +133,7 @@ func (c *checker) object(i int) int {
 }
 
 // keep adds a member to those of the outermost object, or of one in it.
-func (c *checker) keep(m member, escaped bool) {
+func (c *checker) keep(m member, escaped, bare bool) {
 	if c.depth == 2 && (len(c.data) < largeDocument || len(c.inner) > fewInside) {
 		return
 	}
@@ -137,7 +142,7 @@ func (c *checker) keep(m member, escaped bool) {
 		text, _ := unquote(m.name.of(c.data)) // enter has done so before
 		name = []byte(text)
 	}
-	kept := Member{Name: name, Value: m.value.of(c.data), At: m.value.start}
+	kept := Member{Name: name, Value: m.value.of(c.data), At: m.value.start, Bare: bare && c.known != nil}
 	if c.depth == 2 {
 		c.inner = append(c.inner, kept)
 		return
