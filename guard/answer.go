@@ -18,8 +18,8 @@ type Answer struct {
 	Outline json.RawMessage
 
 	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to
-	// its capacity, and that nobody changes Result or Error, or the Answer of the Outcome. Then the label can be written
-	// there, a large result need not be copied, and its digest is made with the event, after the answer.
+	// its capacity, and that nobody changes Result, Error, or the Answer of the Outcome. Then the label can be written
+	// there, a large result need not be copied, and its digest is made when the event is, after the answer.
 	Own bool
 }
 

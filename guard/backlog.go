@@ -23,9 +23,9 @@ func (b *backlog) take(size int64) bool {
 	return false
 }
 
-// digest gives the event of a decision the digest of the answer, at the latest when complete is called. Of an answer that
-// nobody changes any more that is then, when the agent has it: only its label is written, over its end. The digest of a
-// large one takes longer than its check.
+// digest gives the event of a decision the digest of the answer, at the latest when complete is called. Of an answer
+// that nobody changes any more it is made then, after the answer has gone, since it takes longer than the check of a
+// message. The label alone is written into the answer before, over its end.
 func (b *backlog) digest(e *record.Event, key salt, answer []byte, unchanged bool) (complete func()) {
 	size := int64(len(answer))
 	if !unchanged || !b.take(size) {

@@ -6,8 +6,8 @@ import (
 	"github.com/weir-mcp/weir/record"
 )
 
-// TestBacklog holds that answers are kept for their digests up to a bound, and no longer than until these are made, and
-// that answers of others are not kept at all.
+// TestBacklog holds that answers are kept for their digests up to a bound, and no longer than until these are made,
+// and that answers of others are not kept at all.
 func TestBacklog(t *testing.T) {
 	var b backlog
 	half := make([]byte, maxBacklog/2)

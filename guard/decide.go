@@ -114,32 +114,34 @@ func (g *decider) write(
 	call := in.facts.Phase == policy.OnCall
 	wait := v.allowed() && v.approval.redeemed == "" && (!call || r.reads())
 	complete := func() {}
-	if in.facts.Phase == policy.OnResult {
+	if !call {
 		complete = g.backlog.digest(e, r.canonical.salt, in.answer, wait && in.owned)
 	}
-	if wait && r.reads() && len(r.canonical.text) <= maxKept && !g.contents.All {
-		f := *in.facts // as they are now, also when they are others by then
-		if f.Response != nil {
-			l := *f.Response
-			f.Response = &l
+	if !wait {
+		if e.Facts = encode(in.facts); call && v.allowed() {
+			return state.Decide(ctx, r.decided, e)
 		}
-		return g.later(ctx, e, func() { complete(); e.Facts = encode(&f) })
+		return state.Record(ctx, e)
 	}
-	e.Facts = encode(in.facts)
-	switch {
-	case wait:
-		return g.later(ctx, e, complete)
-	case call && v.allowed():
-		return state.Decide(ctx, r.decided, e)
+	f := in.facts
+	if r.reads() && len(r.canonical.text) <= maxKept && !g.contents.All {
+		kept := *f // as they are now, also when they are others by then
+		if kept.Response != nil {
+			l := *kept.Response
+			kept.Response = &l
+		}
+		f = &kept
+	} else {
+		e.Facts, encode = encode(f), nil
 	}
-	return state.Record(ctx, e)
-}
-
-// later records an event that is completed when it is written.
-func (g *decider) later(ctx context.Context, e *record.Event, complete func()) error {
-	err := g.evidence.state.Later(ctx, func() *record.Event { complete(); return e })
+	err := state.Later(ctx, func() *record.Event {
+		if complete(); encode != nil {
+			e.Facts = encode(f)
+		}
+		return e
+	})
 	if err != nil {
-		complete() // it is not written, and keeps nothing
+		complete() // and so let go of the answer: the event is not written
 	}
 	return err
 }

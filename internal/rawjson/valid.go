@@ -330,8 +330,8 @@ const (
 )
 
 // special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII,
-// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow. Of ASCII, only a
-// byte that is below the one taken from it has its highest bit set by that.
+// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow. The highest bit
+// of an ASCII byte is set only if what is taken from it is more.
 func special(w uint64) uint64 {
 	return (w | ((w ^ low*'"') - low) | ((w ^ low*'\\') - low) | (w - low*' ')) & high
 }
