@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -37,12 +38,8 @@ func (b *backlog) digest(e *record.Event, key salt, answer []byte, unchanged boo
 		head = answer // no label is written
 	}
 	tail := bytes.Clone(answer[len(head):])
-	return func() {
-		if head == nil {
-			return
-		}
+	return sync.OnceFunc(func() {
 		e.Content.Answer = key.digest(head, tail)
-		head = nil
 		b.bytes.Add(-size)
-	}
+	})
 }
