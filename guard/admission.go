@@ -220,7 +220,9 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	if err != nil {
 		return Withheld(err)
 	}
-	in.outline = annotation.Outline(a.Result)
+	if in.outline = a.Outline; in.outline == nil {
+		in.outline = annotation.Outline(a.Result)
+	}
 	if err := g.read(ctx, &in); err != nil {
 		return Withheld(err)
 	}
@@ -234,8 +236,8 @@ func (g *Guard) result(ctx context.Context, in result) Outcome {
 	}
 	takes := func() bool { return g.Hidden.takes(&in) }
 	v, err := g.settle(ctx, decisionInput{
-		request: r, facts: facts, found: in.found, answer: a.Raw(), evidence: in.claim.Evidence, detection: in.search.event, hideable: takes, seen: in.seen,
-		unshown: in.unshown, reported: func() *Reported { return reported(&in) },
+		request: r, facts: facts, found: in.found, answer: a.Raw(), owned: a.Own, evidence: in.claim.Evidence, detection: in.search.event, hideable: takes,
+		seen: in.seen, unshown: in.unshown, reported: func() *Reported { return reported(&in) },
 	})
 	if err != nil {
 		return Withheld(err)

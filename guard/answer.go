@@ -14,8 +14,12 @@ type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
 
+	// Outline is what [annotation.Outline] returns of Result, where the caller has it without a scan; nil: it is made.
+	Outline json.RawMessage
+
 	// Own says that nobody else looks at Result any more once After has allowed it, nor at the memory behind its end up to
-	// its capacity. Then the label can be written there, and a large result need not be copied.
+	// its capacity, and that nobody changes Result, Error, or the Answer of the Outcome. Then the label can be written
+	// there, a large result need not be copied, and its digest is made when the event is, after the answer.
 	Own bool
 }
 

@@ -237,6 +237,7 @@ func (g *Guard) Presume(ctx context.Context, c *Call) error {
 func (g *Guard) Observe(ctx context.Context, c *Call, answer Answer) Outcome {
 	r := g.parse(c)
 	r.canonical = newCanonical(c)
+	answer.Own = false // its event comes after its label
 	return g.result(ctx, result{request: r, answer: answer, seen: true})
 }
 

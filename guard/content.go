@@ -39,11 +39,14 @@ const maxField = 4 << 10
 // A salt goes before a digested text, so that a digest tells nothing to an attacker who guesses the text.
 type salt [16]byte
 
-func (s salt) digest(text []byte) string {
+// digest returns the digest of a text, which may come in parts.
+func (s salt) digest(text ...[]byte) string {
 	const name = "sha256:"
 	h := sha256.New()
 	h.Write(s[:])
-	h.Write(text)
+	for _, part := range text {
+		h.Write(part)
+	}
 	var short [sha256.Size]byte
 	var out [len(name) + 2*sha256.Size]byte
 	hex.Encode(out[copy(out[:], name):], h.Sum(short[:0]))
@@ -69,13 +72,11 @@ func newCanonical(c *Call) canonical {
 	return k
 }
 
-// describe adds to the event of a decision the arguments and, once there is one, the answer, as far as they are kept.
+// describe adds to the event of a decision the arguments and, once there is one, the answer, as far as they are kept,
+// without its digest.
 func (k *Contents) describe(e *record.Event, r *request, phase policy.Phase, answer json.RawMessage) {
 	e.Arguments = r.canonical.digest
 	e.Content = &record.Content{Salt: hex.EncodeToString(r.canonical.salt[:])}
-	if phase == policy.OnResult {
-		e.Content.Answer = r.canonical.salt.digest(answer)
-	}
 	switch {
 	case len(k.Fields) == 0:
 	case phase != policy.OnResult && (r.Written != nil || len(r.Uses) == 0): // else nobody says where the hidden values are

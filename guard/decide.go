@@ -22,6 +22,7 @@ type decider struct {
 	origins  *origins
 	machine  machine
 	review   func(server string) string
+	backlog  backlog
 }
 
 // A ruling is a decision after mode and approvals.
@@ -104,29 +105,45 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 // write records the event of a decision. A call that may change or send anything must not go out before that is on
 // disk, nor if the session is another by then; nor may a person's acceptance be used up, or a denial be forgotten. A
 // plain read that is allowed can wait; so can a decision on an answer, since a label that rises by it is recorded after
-// it, and on disk only with it. The facts in the event of a plain read are written down when that is, after the answer.
+// it, and on disk only with it. The facts in the event of a plain read are written down when that is, after the answer,
+// and so is the digest of an answer.
 func (g *decider) write(
 	ctx context.Context, in decisionInput, e *record.Event, encode func(*policy.Facts) []byte, v ruling,
 ) error {
 	r, state := in.request, g.evidence.state
 	call := in.facts.Phase == policy.OnCall
 	wait := v.allowed() && v.approval.redeemed == "" && (!call || r.reads())
-	if wait && r.reads() && len(r.canonical.text) <= maxKept && !g.contents.All {
-		f := *in.facts // as they are now, also when they are others by then
-		if f.Response != nil {
-			l := *f.Response
-			f.Response = &l
+	complete := func() {}
+	if !call {
+		complete = g.backlog.digest(e, r.canonical.salt, in.answer, wait && in.owned)
+	}
+	if !wait {
+		if e.Facts = encode(in.facts); call && v.allowed() {
+			return state.Decide(ctx, r.decided, e)
 		}
-		return state.Later(ctx, func() *record.Event { e.Facts = encode(&f); return e })
+		return state.Record(ctx, e)
 	}
-	e.Facts = encode(in.facts)
-	switch {
-	case wait:
-		return state.Later(ctx, func() *record.Event { return e })
-	case call && v.allowed():
-		return state.Decide(ctx, r.decided, e)
+	f := in.facts
+	if r.reads() && len(r.canonical.text) <= maxKept && !g.contents.All {
+		kept := *f // as they are now, also when they are others by then
+		if kept.Response != nil {
+			l := *kept.Response
+			kept.Response = &l
+		}
+		f = &kept
+	} else {
+		e.Facts, encode = encode(f), nil
 	}
-	return state.Record(ctx, e)
+	err := state.Later(ctx, func() *record.Event {
+		if complete(); encode != nil {
+			e.Facts = encode(f)
+		}
+		return e
+	})
+	if err != nil {
+		complete() // and so let go of the answer: the event is not written
+	}
+	return err
 }
 
 // maxKept is how long the arguments may be, in bytes, of a call whose facts are kept until they are written down.

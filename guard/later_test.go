@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-mcp/weir/contract"
+	"github.com/weir-mcp/weir/detect"
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/record"
@@ -98,4 +99,45 @@ func TestEventsMadeLater(t *testing.T) {
 			t.Fatalf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	})
+}
+
+// answered returns the digest of the answer, and the salt of it, in the last event of a decision on one.
+func (t *tardyEvents) answered() (digest, salt string) {
+	for _, made := range t.made {
+		if e := made(); e.Kind == record.Decision && e.Phase == "result" {
+			digest, salt = e.Content.Answer, e.Content.Salt
+		}
+	}
+	return digest, salt
+}
+
+// TestDigestsMadeLater holds that an event which is made later has the digest of the answer as its server sent it,
+// whatever was written over its end meanwhile.
+func TestDigestsMadeLater(t *testing.T) {
+	for _, text := range []string{
+		`{}`, ` { } `, `{"content":[]}`, "{\"content\":[] \n\t}\n", `{"content":[],"_meta":{}}`, `{"content":[],"_meta":{"annotations":{}} }`,
+		`{"content":[{"type":"text","text":"` + order + `"}]}`, `{"code":-1,"message":"}"}`,
+	} {
+		for _, own := range []bool{false, true} {
+			for _, observed := range []bool{false, true} {
+				late := newTardy()
+				f := newFixture(t, func(o *guard.Options) { o.State, o.Contents.Detection.Detector = late, detect.New() })
+				memory := append(make(json.RawMessage, 0, 4000), text...)
+				answer := guard.Answer{Result: memory, Own: own}
+				if strings.Contains(text, "code") {
+					answer = guard.Answer{Error: memory, Own: own}
+				}
+				c := lookUpCall()
+				if observed {
+					f.g.Observe(t.Context(), c, answer)
+				} else {
+					f.g.Before(t.Context(), c).Admission.After(t.Context(), answer)
+				}
+				digest, salt := late.events.answered()
+				if digest != digestOf(t, salt, text) {
+					t.Errorf("own %v, observed %v: the digest of %s is another one", own, observed, text)
+				}
+			}
+		}
+	}
 }

@@ -243,6 +243,7 @@ type decisionInput struct {
 	facts   *policy.Facts
 	found   *trace.Finding
 	answer  json.RawMessage // nil before there is one
+	owned   bool            // nobody changes it any more
 
 	evidence  []annotation.Evidence // that the answer refers to
 	detection *record.Detection     // in the answer; before there is one, in the arguments

@@ -115,6 +115,8 @@ type Member struct {
 	// Inside are the members of Value, if that is an object with few, and the whole document is so large that they
 	// should not be looked for again; else nil.
 	Inside []Member
+
+	Bare bool // no object in Value has a member with a marked name, see [Names.Mark]; false also if that is not known
 }
 
 const (

@@ -134,6 +134,25 @@ func TestCheckErrorsAreBounded(t *testing.T) {
 	}
 }
 
+// A string is looked at in words of eight bytes, two at once: no byte may change the answer for another, wherever in the
+// words the two stand.
+func TestCheckReadsEachByte(t *testing.T) {
+	bytes := []byte("\x00\x01\x1f !\"#Z[\\]^bnu/~\x7f\x80\x81\xa2\xbf\xc2\xdc\xff")
+	for _, filler := range []string{"a", "!"} {
+		for at := range 20 {
+			for _, one := range bytes {
+				for _, two := range bytes {
+					doc := []byte(`"` + strings.Repeat(filler, 40) + `"`)
+					doc[1+at], doc[2+at] = one, two
+					if got, want := rawjson.Check(doc) == nil, jsontext.Value(doc).IsValid(); got != want {
+						t.Fatalf("%q is accepted: %v, want %v", doc, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Check must never accept what encoding/json or jsontext refuses; what it refuses for its syntax, encoding/json refuses too.
 func FuzzCheck(f *testing.F) {
 	for _, doc := range []string{
@@ -169,7 +188,8 @@ func FuzzCheckMembers(f *testing.F) {
 	}
 	f.Add([]byte(`{"a":{"Name":1},"b":{"x":1,"X":2}}`))
 	f.Add([]byte(`{"a":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"I":9,"i":10,"I":11}}`))
-	names := rawjson.NewNames("name", "uri", "mimeType")
+	f.Add([]byte(`{"a":{"x":[{"mark":1}]},"mark":{"a":1},"b":[{"m\u0061rk":1}],"c":"mark"}`))
+	names := rawjson.NewNames("name", "uri", "mimeType").Mark("mark")
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		members, odd, err := rawjson.CheckMembers(doc, names)
 		if want := rawjson.Check(doc); (err == nil) != (want == nil) {
@@ -181,6 +201,9 @@ func FuzzCheckMembers(f *testing.F) {
 		var got, want []string
 		for _, m := range members {
 			got = append(got, string(m.Name), string(m.Value))
+			if m.Bare && rawjson.HasName(m.Value, "mark") {
+				t.Fatalf("%s is bare", m.Value)
+			}
 		}
 		for name, value := range rawjson.Members(doc) {
 			want = append(want, name, string(value))

@@ -78,15 +78,24 @@ func addition(dst []byte, path []string, value []byte) []byte {
 	return dst
 }
 
+// Open returns an object without its closing brace and the white space around that, which are the bytes that [Add] may
+// write over. It returns nil for anything else.
+func Open(data []byte) []byte {
+	end := bytes.TrimRight(data, space)
+	if Kind(data) != '{' || end[len(end)-1] != '}' {
+		return nil
+	}
+	return bytes.TrimRight(end[:len(end)-1], space)
+}
+
 // Add appends a member to an object that is known to have none of that name. Unlike [Set] it does not scan the
 // document. It writes into data if that has room behind its end, as append does; anything that is no object is an
 // error.
 func Add(data, value []byte, name string) ([]byte, error) {
-	end := bytes.TrimRight(data, space)
-	if Kind(data) != '{' || end[len(end)-1] != '}' {
+	end := Open(data)
+	if end == nil {
 		return data, fmt.Errorf("document: %w", ErrNotObject)
 	}
-	end = bytes.TrimRight(end[:len(end)-1], space)
 	lead := []byte{','}
 	if end[len(end)-1] == '{' && len(bytes.TrimLeft(end, space)) == 1 {
 		lead = nil

@@ -46,6 +46,7 @@ func foldsASCII(a, b []byte) bool {
 type Names struct {
 	exact  map[string]string  // by their folded form
 	length [maxKnown][][]byte // by their length, for a look at every name of a document
+	marked []string           // see Mark
 }
 
 // maxKnown bounds the length of the names that are looked for in every document.
@@ -64,6 +65,23 @@ func NewNames(names ...string) *Names {
 		}
 	}
 	return n
+}
+
+// Mark returns the set with other names that [CheckMembers] looks for in the values of members.
+func (n *Names) Mark(names ...string) *Names {
+	marking := *n
+	marking.marked = names
+	return &marking
+}
+
+// marks reports whether a name without escapes is marked.
+func (n *Names) marks(name []byte) bool {
+	for _, marked := range n.marked {
+		if string(name) == marked {
+			return true
+		}
+	}
+	return false
 }
 
 // Misspells reports whether a name folds to one of the set and is not that one.

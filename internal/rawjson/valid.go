@@ -28,6 +28,7 @@ type checker struct {
 
 	known *Names // the names to compare with; nil: nothing is odd
 	odd   bool   // whether a name is, or may be
+	marks int    // how many names are, or may be, marked
 }
 
 // value checks any value.
@@ -105,6 +106,10 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 		m := member{name: span{i, end}}
+		if c.known != nil && (escaped || c.known.marks(c.data[i+1:end-1])) {
+			c.marks++
+		}
+		before := c.marks
 		if i = skipSpace(c.data, end); !c.at(i, ':') {
 			return -1
 		}
@@ -113,7 +118,7 @@ func (c *checker) object(i int) int {
 			return -1
 		}
 		if c.depth <= 2 && c.outer != nil {
-			c.keep(m, escaped)
+			c.keep(m, escaped, c.marks == before)
 		}
 		i = skipSpace(c.data, m.value.end)
 		switch {
@@ -128,7 +133,7 @@ func (c *checker) object(i int) int {
 }
 
 // keep adds a member to those of the outermost object, or of one in it.
-func (c *checker) keep(m member, escaped bool) {
+func (c *checker) keep(m member, escaped, bare bool) {
 	if c.depth == 2 && (len(c.data) < largeDocument || len(c.inner) > fewInside) {
 		return
 	}
@@ -137,7 +142,7 @@ func (c *checker) keep(m member, escaped bool) {
 		text, _ := unquote(m.name.of(c.data)) // enter has done so before
 		name = []byte(text)
 	}
-	kept := Member{Name: name, Value: m.value.of(c.data), At: m.value.start}
+	kept := Member{Name: name, Value: m.value.of(c.data), At: m.value.start, Bare: bare && c.known != nil}
 	if c.depth == 2 {
 		c.inner = append(c.inner, kept)
 		return
@@ -197,13 +202,17 @@ func (c *checker) add(names map[string]string, name string) bool {
 func (c *checker) text(i int) (end int, escaped, wide bool) {
 	data := c.data
 	for i++; i < len(data); {
-		if i+8 <= len(data) {
-			marks := special(binary.LittleEndian.Uint64(data[i:]))
-			if marks == 0 {
-				i += 8
-				continue
+		for i+16 <= len(data) {
+			words := data[i : i+16]
+			if marks := special(binary.LittleEndian.Uint64(words)); marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
 			}
-			i += bits.TrailingZeros64(marks) / 8
+			if marks := special(binary.LittleEndian.Uint64(words[8:])); marks != 0 {
+				i += 8 + bits.TrailingZeros64(marks)/8
+				break
+			}
+			i += 16
 		}
 		switch b := data[i]; {
 		case b == '"':
@@ -320,16 +329,11 @@ const (
 	high = 0x8080808080808080 // its highest bit
 )
 
-// equal marks, by their highest bits, the bytes of w that are b. Above the first, others may be marked as well.
-func equal(w uint64, b byte) uint64 {
-	w ^= low * uint64(b)
-	return (w - low) &^ w & high
-}
-
 // special marks, by their highest bits, the bytes of w that do not stand for themselves in a string: what is not ASCII,
-// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow.
+// quote, backslash and control characters. Above the first, others may be marked as well, by a borrow. The highest bit
+// of an ASCII byte is set only if what is taken from it is more.
 func special(w uint64) uint64 {
-	return equal(w, '"') | equal(w, '\\') | w&high | (w-low*' ')&^w&high
+	return (w | ((w ^ low*'"') - low) | ((w ^ low*'\\') - low) | (w - low*' ')) & high
 }
 
 // MaxDepth is how deep objects and arrays may be nested; [[]] has depth 2.

@@ -44,7 +44,8 @@ type Message struct {
 	Odd      bool // whether an object at any depth may have names that fold to the same
 	Repaired bool // whether halves of surrogate pairs were replaced
 
-	// Inside are the members of Result, if that is a large object with few; else nil.
+	// Inside are the members of Result, if that is a large object with few; else nil. Those are bare in which no object
+	// has a member named _meta or annotations.
 	Inside []rawjson.Member
 }
 

@@ -110,10 +110,10 @@ const (
 
 var anything = &place{all: true}
 
-// known are all of them.
+// known are all of them. Marked are those by which results hold labels.
 var known = sync.OnceValue(func() *rawjson.Names {
 	return words(strings.Join([]string{ofEnvelope, ofParams, ofResult, ofBlock, ofMessage, ofTool, ofPrompt, ofResource, ofError, ofMeta,
-		ofReference, ofArgument, ofCompletion, ofRequest}, " "))
+		ofReference, ofArgument, ofCompletion, ofRequest}, " ")).Mark("_meta", "annotations")
 })
 
 // places are those of messages. They are made for the first message that may be faulty.

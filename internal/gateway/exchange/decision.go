@@ -1,10 +1,12 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/weir-mcp/weir/guard"
 	"github.com/weir-mcp/weir/internal/conversation"
@@ -319,6 +321,24 @@ func (x *decision) look(m *rpc.Message) {
 	for _, in := range m.Inside {
 		see(string(in.Name), in.Value)
 	}
+}
+
+// outline returns [annotation.Outline] of a large result whose content holds no labels, as was seen when it came; nil of
+// any other, and of one of which that is not known.
+func outline(m *rpc.Message) json.RawMessage {
+	if m.Inside == nil {
+		return nil
+	}
+	var members [][]byte
+	for _, in := range m.Inside {
+		switch name := string(in.Name); {
+		case name == "_meta", name == "isError":
+			members = append(members, slices.Concat(rawjson.Quote(name), []byte{':'}, in.Value))
+		case !in.Bare:
+			return nil
+		}
+	}
+	return slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
 }
 
 // afterAnswer explains a question that is still open after a person accepted: something it was bound to has changed.

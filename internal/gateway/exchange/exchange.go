@@ -121,9 +121,10 @@ func (x *exchange) received(ctx context.Context, m *rpc.Message) (*guard.Answer,
 	case x.who.Modern():
 		m = ofOlder(m)
 	}
-	a := &guard.Answer{Result: m.Result, Error: m.Error, Own: !x.asking && !x.inquires}
+	a := &guard.Answer{Result: m.Result, Error: m.Error, Outline: outline(m), Own: !x.asking && !x.inquires}
 	if x.who.Modern() && x.modernServer && x.asking {
 		var err error
+		a.Outline = nil
 		if a.Result, err = x.wrap(a.Result); err != nil {
 			return nil, x.unanswered(ctx, err)
 		}
