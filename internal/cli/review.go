@@ -23,7 +23,6 @@ import (
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/survey"
-	"github.com/weir-mcp/weir/overlay"
 )
 
 // reviewFlags are the flags of weir review.
@@ -220,7 +219,7 @@ func readReviews(ctx context.Context, env *home.Env, t *target, f *pins.File) ([
 			r.compare(lock, o, s.Trust != contract.Untrusted && f.Options().Mode != pins.Review)
 		}
 		all = append(all, r)
-		checked = append(checked, lint.Server{Name: s.Name, As: overlay.Server{Name: s.Name, Command: s.Spec.Command, URL: s.Spec.URL}, Trust: s.Trust,
+		checked = append(checked, lint.Server{Name: s.Name, As: setup.Who(s.Name, &s.Spec), Trust: s.Trust,
 			Overlay: s.Overlay, Instructions: l.Instructions, Tools: l.Tools, Prompts: l.Prompts, Resources: slices.Concat(l.Resources, l.Templates)})
 	}
 	found := lint.Check(checked)
