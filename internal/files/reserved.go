@@ -178,8 +178,8 @@ func isEntered(words []string, i int) bool {
 	return (i == 1 || ends(words[i-2])) && (i+1 == len(words) || ends(words[i]) || ends(words[i+1]))
 }
 
-// repetitions are what shells have for words that stand elsewhere in a text: the last word, parameters, the history, the
-// folder that is entered, and other names of commands.
+// repetitions stand in shells for words of elsewhere in a text: the last word, parameters, the history, the folder that
+// is entered, and other names of commands.
 var repetitions = pattern.New("[$]\\{?[_$^@*#!0-9]|!|PWD|BASH_|~\\+|\\bpwd\\s*[|)`]|[$]history|\\bhistory\\s*[|>0-9]|\\bfc\\s+-|\\balias\\s+\\S+=")
 
 // withoutFolders leaves the folders of git -C out of a command, as far as it is plain: up to there each word stands for
@@ -233,7 +233,7 @@ var (
 	// feeders run a command with arguments from elsewhere.
 	feeders = []string{"xargs", "parallel"}
 
-	// readers are programs that take what feeders give them for patterns and files.
+	// readers are programs that take the words of feeders for patterns and files.
 	readers = []string{"grep", "egrep", "fgrep", "cat", "head", "tail", "wc"}
 
 	// keywords of shells stand in front of a command.
@@ -294,7 +294,7 @@ func (o *order) startsIn(words []string) bool {
 	return false
 }
 
-// feederPlain are the options of xargs that say neither what runs nor where its words stand.
+// feederPlain are the options of xargs behind which the next word is an option or the program.
 var feederPlain = pattern.New(`^(?:-[0rtx]+|--null|--no-run-if-empty|-[nPL][0-9]+|-I\{\})$`)
 
 // fedTo returns the program that xargs at the beginning of a command runs, "" if its options leave that open.
