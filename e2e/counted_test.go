@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -136,7 +137,7 @@ func (c *counted) command(args ...string) *exec.Cmd {
 		args = append(args, "--store", c.store)
 	}
 	cmd := exec.Command(world.weir, args...)
-	cmd.Env = c.env
+	cmd.Env = append(slices.Clip(c.env), "WEIR_SCRIPTED_APPROVAL=1")
 	return cmd
 }
 

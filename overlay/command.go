@@ -1,65 +1,184 @@
 package overlay
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
 )
 
-// A launcher is a program that fetches a package and runs it.
+// A registry is where launchers fetch packages from. Packages of two registries with one name are two packages.
+type registry string
+
+// The registries. Of images it is the one that the name begins with, or Docker Hub.
+const (
+	npm    registry = "npm"
+	pypi   registry = "pypi"
+	golang registry = "go"
+	images registry = "image"
+)
+
+// named fits how a package of a registry and perhaps its version are written: the groups are the name and the version.
+// Other texts behind a name are other sources of it: URLs, folders, files, aliases.
+var named = map[registry]func() *regexp.Regexp{
+	npm: pattern.New(`^((?:@[\w-][\w.~-]*/)?[\w-][\w.~-]*)(?:@([\w^~*][\w.+^~*-]*))?$`),
+	pypi: pattern.New(`^(\w(?:[\w.-]*\w)?)(?:\[[\w.,-]*\])?(?:(?:==|@)(latest|` + // a version as PEP 440 has it
+		`v?(?:\d+!)?\d+(?:\.(?:\d+|\*))*(?:[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|post|rev|r|dev)[._-]?\d*)*(?:\+\w+(?:[._-]\w+)*)?))?$`),
+	golang: pattern.New(`^([\w-]+(?:\.[\w-]+)+(?:/[\w~-][\w.~-]*)+)@(v?\w[\w.+-]*)$`),
+	images: pattern.New(`^((?:(?:[\w-]+(?:\.[\w-]+)+(?::\d+)?|[\w-]+:\d+|localhost)/)?` +
+		`[\w-][\w.-]*(?:/[\w-][\w.-]*)*)(?::([\w][\w.-]*))?(?:@sha256:[0-9a-f]+)?$`),
+}
+
+// archive fits names and versions that launchers take for files beside them.
+var archive = pattern.New(`(?i)\.(?:tgz|tar|gz|bz2|xz|zip|whl|pyw?)$`)
+
+// A launcher is a program that fetches a package and runs it. An option that is not listed may name another source of
+// the package, or have something else run.
 type launcher struct {
 	name   string
-	verbs  []string // the words that may follow its name, one of which has to; nil: none
-	values []string // options that take the next word as their value
-	from   []string // options whose value is the package, which then is not the first word
-	ends   []string // options with which it runs something else
-	image  bool     // what it runs is a container image
+	kind   registry
+	verbs  []string                     // the words that may follow its name, one of which has to; nil: none
+	plain  string                       // options without a value
+	valued string                       // options with a value that leaves the package what it is
+	values map[string]func(string) bool // and those whose value has to fit
+	from   string                       // options whose value is the package; the word behind them is a program in it
+	strict bool                         // it reads options behind the package too, up to --
 }
 
 // launchers are the programs that command lines of MCP servers begin with.
 var launchers = []launcher{
-	{name: "npx", values: []string{"--cache", "--registry", "--prefix", "-w", "--workspace"},
-		from: []string{"-p", "--package"}, ends: []string{"-c", "--call"}},
-	{name: "npm", verbs: []string{"exec", "x"}, values: []string{"--registry"}, from: []string{"--package"},
-		ends: []string{"-c", "--call"}},
-	{name: "bunx", from: []string{"-p", "--package"}},
-	{name: "bun", verbs: []string{"x"}},
-	{name: "pnpx"},
-	{name: "pnpm", verbs: []string{"dlx"}, from: []string{"--package"}},
-	{name: "yarn", verbs: []string{"dlx"}, from: []string{"-p", "--package"}},
-	{name: "deno", verbs: []string{"run"}},
-	{name: "uvx", values: uvValues, from: []string{"--from"}},
-	{name: "uv", verbs: []string{"tool run"}, values: uvValues, from: []string{"--from"}},
-	{name: "pipx", verbs: []string{"run"}, values: []string{"--python", "--pip-args", "--index-url"}, from: []string{"--spec"}},
-	{name: "go", verbs: []string{"run"}, values: []string{"-C", "-tags", "-ldflags", "-mod"}},
-	{name: "docker", verbs: []string{"run", "container run"}, values: dockerValues, image: true},
-	{name: "podman", verbs: []string{"run", "container run"}, values: dockerValues, image: true},
-	{name: "nerdctl", verbs: []string{"run"}, values: dockerValues, image: true},
+	{name: "npx", kind: npm, plain: npmPlain, from: "-p --package"},
+	{name: "npm", kind: npm, verbs: []string{"exec", "x"}, plain: npmPlain, from: "--package", strict: true},
+	{name: "bunx", kind: npm, plain: "--bun --silent --verbose", from: "-p --package"},
+	{name: "bun", kind: npm, verbs: []string{"x"}, plain: "--bun --silent --verbose"},
+	{name: "pnpx", kind: npm, plain: "-s --silent"},
+	{name: "pnpm", kind: npm, verbs: []string{"dlx"}, plain: "-s --silent", from: "--package"},
+	{name: "yarn", kind: npm, verbs: []string{"dlx"}, plain: "-q --quiet", from: "-p --package"},
+	{name: "deno", kind: npm, verbs: []string{"run"}, plain: "-A -E -N -R -W -S -q --quiet --no-prompt"},
+	{name: "uvx", kind: pypi, plain: uvPlain, valued: uvValued, values: uvValues, from: "--from"},
+	{name: "uv", kind: pypi, verbs: []string{"tool run"}, plain: uvPlain, valued: uvValued, values: uvValues, from: "--from"},
+	{name: "pipx", kind: pypi, verbs: []string{"run"}, plain: "-q --quiet -v --verbose --no-cache",
+		values: map[string]func(string) bool{"--python": isPython}, from: "--spec"},
+	{name: "go", kind: golang, verbs: []string{"run"}},
+	{name: "docker", kind: images, verbs: []string{"run", "container run"}, plain: dockerPlain, valued: dockerValued, values: dockerValues},
+	{name: "podman", kind: images, verbs: []string{"run", "container run"}, plain: dockerPlain, valued: dockerValued, values: dockerValues},
+	{name: "nerdctl", kind: images, verbs: []string{"run"}, plain: dockerPlain, valued: dockerValued, values: dockerValues},
 }
 
-var uvValues = []string{"--python", "-p", "--with", "--with-editable", "--with-requirements", "--index", "--index-url",
-	"--default-index", "--extra-index-url", "-i", "--directory", "--project", "--cache-dir", "--env-file", "--refresh-package",
-	"-c", "--constraints", "--overrides"}
+const (
+	npmPlain    = "-y --yes -q --quiet -s --silent --prefer-offline --prefer-online --offline"
+	uvPlain     = "-q --quiet -v --verbose -n --no-cache --no-config --no-env-file --no-progress --isolated --offline --refresh --native-tls"
+	uvValued    = "--refresh-package --color --prerelease"
+	dockerPlain = "-i --interactive -t --tty -it -ti --rm --init -q --quiet --read-only --privileged --no-healthcheck"
 
-var dockerValues = []string{"-e", "--env", "--env-file", "-v", "--volume", "--mount", "-p", "--publish", "-u", "--user", "-w",
-	"--workdir", "--name", "--network", "--net", "-l", "--label", "--entrypoint", "-h", "--hostname", "--platform", "--pull",
-	"-m", "--memory", "--cpus", "--add-host", "--tmpfs", "--cap-add", "--cap-drop", "--security-opt", "--ulimit", "--gpus",
-	"--device", "--dns", "--log-driver", "--log-opt", "--ip", "--ipc", "--pid", "--shm-size", "--stop-timeout", "--restart",
-	"--group-add", "--runtime", "--userns", "-a", "--attach", "--cidfile", "--expose", "--init-path", "--volumes-from"}
+	dockerValued = `-a --add-host --attach --cap-add --cap-drop --cidfile --cpus --dns --expose --gpus --group-add -h --hostname --ip --ipc -l --label
+		--log-driver --log-opt -m --memory --name --net --network -p --pid --platform --publish --pull --restart --security-opt --shm-size
+		--stop-timeout --tmpfs -u --ulimit --user --userns`
+)
 
-// commandPackage returns the package that a command line runs, and its version; "" if it runs none that can be told. A
-// name elsewhere in the line does not count: what runs is what the launcher fetches.
-func commandPackage(command []string) (name, version string) {
-	if len(command) == 0 {
-		return "", ""
+var (
+	uvValues     = map[string]func(string) bool{"--python": isPython, "-p": isPython}
+	dockerValues = map[string]func(string) bool{"-e": isSetting, "--env": isSetting, "-v": isVolume, "--volume": isVolume, "--mount": isMount}
+)
+
+var pythonVersion = pattern.New(`^(?:python|cpython@?)?\d+(?:\.\d+)*$`)
+
+func isPython(value string) bool { return pythonVersion().MatchString(value) }
+
+// sourceVariables begin the names of variables by which launchers and runtimes get code from elsewhere, and are such
+// names as a whole if they end in =. Those in harmless do not, and folders in placeVariables do if they depend on the
+// working folder.
+var (
+	sourceVariables = strings.Fields(`BASH_ENV= BUN_ CONTAINER_ CONTAINERS_ COREPACK_ DENO_ DOCKER_ DYLD_ GCONV_PATH= GIT_ GOBIN= GOCACHE= GOENV=
+		GOFLAGS= GOINSECURE= GOMODCACHE= GONOPROXY= GONOSUMDB= GOPATH= GOPRIVATE= GOPROXY= GOROOT= GOSUMDB= GOTOOLCHAIN= GOVCS= GOWORK= JAVA_TOOL_OPTIONS=
+		JDK_JAVA_OPTIONS= _JAVA_OPTIONS= LD_ NODE_ NPM_CONFIG_ PERL5 PIP_ PIPX_ PNPM_ PYTHON REGISTRIES_ RUBYLIB= RUBYOPT= SHELL= SHELLOPTS= SSL_CERT_
+		UV_ VIRTUAL_ENV= YARN_`)
+	placeVariables = strings.Fields(`APPDATA HOME LOCALAPPDATA PATH USERPROFILE XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS
+		XDG_DATA_HOME`)
+	harmless = strings.Fields("NODE_ENV NODE_NO_WARNINGS PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUNBUFFERED PYTHONUTF8")
+)
+
+// isSetting reports whether a variable, with its value or without, says nothing of where code comes from.
+func isSetting(variable string) bool {
+	name, value, _ := strings.Cut(variable, "=")
+	name = strings.ToUpper(name)
+	if slices.Contains(placeVariables, name) {
+		separator := ":"
+		if strings.Contains(value, `\`) {
+			separator = ";"
+		}
+		return !slices.ContainsFunc(strings.Split(value, separator), func(dir string) bool { return !isAbsolute(dir) })
+	}
+	return slices.Contains(harmless, name) || !slices.ContainsFunc(sourceVariables, func(begin string) bool {
+		return strings.HasPrefix(name+"=", begin)
+	})
+}
+
+// isAbsolute reports whether a path is one of this machine, whatever the working folder is.
+func isAbsolute(path string) bool {
+	return strings.HasPrefix(path, "/") || len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `/\`)
+}
+
+// isVolume reports whether a volume hides no program of an image: it is mounted where images have data, or has a name,
+// so that the container engine fills it from the image.
+func isVolume(volume string) bool {
+	parts := strings.Split(volume, ":")
+	if len(parts) > 1 && len(parts[0]) == 1 { // a drive
+		parts = append([]string{parts[0] + ":" + parts[1]}, parts[2:]...)
+	}
+	return len(parts) > 1 && (isData(parts[0], parts[1]) || volumes().MatchString(parts[0]))
+}
+
+var volumes = pattern.New(`^\w[\w.-]+$`)
+
+// isMount reports the same of a mount.
+func isMount(mount string) bool {
+	var from, to string
+	for part := range strings.SplitSeq(mount, ",") {
+		switch name, value, _ := strings.Cut(part, "="); name {
+		case "source", "src":
+			from = value
+		case "target", "destination", "dst":
+			to = value
+		}
+	}
+	return isData(from, to)
+}
+
+// dataFolders are folders that have no programs in images.
+var dataFolders = strings.Fields(`/data /docs /documents /files /local-directory /media /mnt /project /projects /repo /repos /repositories /vault
+	/work /workdir /workspace /workspaces /Users`)
+
+// isData reports whether what is mounted there hides no program of an image.
+func isData(from, to string) bool {
+	if strings.Contains(to+"/", "/../") {
+		return false
+	}
+	return from == to && strings.HasPrefix(to, "/home/") ||
+		slices.ContainsFunc(dataFolders, func(dir string) bool { return to == dir || strings.HasPrefix(to, dir+"/") })
+}
+
+// A fetched is a package that a command line runs as its registry has it.
+type fetched struct {
+	kind          registry
+	name, version string
+}
+
+// commandPackage returns the package that a command line runs; none if it is not sure to be that of the registry, or
+// one that is installed already, and nothing else. A name elsewhere in the line does not count.
+func commandPackage(command []string) fetched {
+	if len(command) == 0 || strings.ContainsAny(command[0], `/\`) && !isAbsolute(command[0]) {
+		return fetched{}
 	}
 	called, args := program(command[0]), command[1:]
 	switch {
 	case (called == "cmd" || called == "env") && len(args) > 0:
 		return wrapped(called, args)
 	case called == "node" || called == "bun" && len(args) > 0 && !slices.Contains([]string{"x", "run"}, args[0]):
-		return installed(args), ""
-	case called == "python" || strings.HasPrefix(called, "python3") || called == "py":
-		return module(args), ""
+		return fetched{kind: npm, name: installed(args)}
+	case strings.TrimRight(called, "0123456789.") == "python" || called == "py":
+		return fetched{kind: pypi, name: module(args)}
 	}
 	for _, l := range launchers {
 		if l.name == called {
@@ -68,18 +187,21 @@ func commandPackage(command []string) (name, version string) {
 			}
 		}
 	}
-	return "", ""
+	return fetched{}
 }
 
 // wrapped looks through cmd /c, and env with its assignments.
-func wrapped(called string, args []string) (name, version string) {
+func wrapped(called string, args []string) fetched {
 	if called == "cmd" {
-		if !strings.EqualFold(args[0], "/c") {
-			return "", ""
+		if !strings.EqualFold(args[0], "/c") || slices.ContainsFunc(args, func(a string) bool { return strings.ContainsAny(a, "&|<>^%\"\r\n") }) {
+			return fetched{}
 		}
 		return commandPackage(args[1:])
 	}
 	for len(args) > 0 && strings.Contains(args[0], "=") && !strings.HasPrefix(args[0], "-") {
+		if !isSetting(args[0]) {
+			return fetched{}
+		}
 		args = args[1:]
 	}
 	return commandPackage(args)
@@ -100,81 +222,128 @@ func (l launcher) after(args []string) ([]string, bool) {
 }
 
 // find returns the package among the launcher's arguments.
-func (l launcher) find(args []string) (name, version string) {
-	for i := 0; i < len(args); i++ {
-		option, value, joined := strings.Cut(args[i], "=")
+func (l launcher) find(args []string) fetched {
+	var from string
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" {
+		option, value, joined := strings.Cut(args[0], "=")
+		args = args[1:]
+		is := func(list string) bool { return slices.Contains(strings.Fields(list), option) }
+		check, checked := l.values[option]
+		source := is(l.from)
+		if !joined && (checked || source || is(l.valued)) {
+			if len(args) == 0 {
+				return fetched{}
+			}
+			value, args = args[0], args[1:]
+		}
 		switch {
-		case slices.Contains(l.ends, option):
-			return "", ""
-		case args[i] == "--" && i+1 < len(args):
-			return l.split(args[i+1])
-		case !strings.HasPrefix(args[i], "-"):
-			return l.split(args[i])
-		case slices.Contains(l.from, option) && joined:
-			return l.split(value)
-		case slices.Contains(l.from, option) && i+1 < len(args):
-			return l.split(args[i+1])
-		case slices.Contains(l.values, option) && !joined:
-			i++
+		case checked && check(value), is(l.valued), !joined && is(l.plain):
+		case source && from == "" && value != "":
+			from = value
+		case l.name == "deno" && (strings.HasPrefix(option, "--allow-") || strings.HasPrefix(option, "--deny-")):
+		default:
+			return fetched{}
 		}
 	}
-	return "", ""
+	ended := len(args) > 0 && args[0] == "--"
+	if ended {
+		args = args[1:]
+	}
+	if len(args) == 0 || l.strict && !ended && optionsIn(args) {
+		return fetched{}
+	}
+	if from == "" {
+		return l.read(args[0])
+	}
+	p := l.read(from)
+	if !p.has(args[0]) {
+		return fetched{}
+	}
+	return p
 }
 
-// split parts a package from its version.
-func (l launcher) split(s string) (name, version string) {
-	s = strings.TrimPrefix(s, "npm:")
-	if l.image {
-		s, _, _ = strings.Cut(s, "@") // a digest says no version
-		if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, '/') {
-			return s[:i], plain(s[i+1:])
+// optionsIn reports whether a launcher finds options among arguments, up to --.
+func optionsIn(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") })
+}
+
+// has reports whether a program is the one after which the package is called.
+func (p fetched) has(program string) bool {
+	base, program := foldPackage(p.name[strings.LastIndexByte(p.name, '/')+1:]), foldPackage(strings.TrimSuffix(program, ".exe"))
+	return base != "" && (program == base || program == "mcp-"+base)
+}
+
+// read parts a package from its version.
+func (l launcher) read(text string) fetched {
+	if l.name == "deno" {
+		rest, ok := strings.CutPrefix(text, "npm:")
+		if !ok {
+			return fetched{} // a file or a URL
 		}
-		return s, ""
+		text = rest
 	}
-	if i := strings.Index(s, "=="); i > 0 {
-		s, version = s[:i], s[i+2:]
-	} else if i := strings.LastIndexByte(s, '@'); i > 0 {
-		s, version = s[:i], s[i+1:]
+	parts := named[l.kind]().FindStringSubmatch(text)
+	if parts == nil || l.kind != images && archive().MatchString(text) || l.name == "pipx" && strings.Contains(text, "@") {
+		return fetched{}
 	}
-	s, _, _ = strings.Cut(s, "[") // Python's extras
-	return s, plain(version)
+	p := fetched{l.kind, parts[1], parts[2]}
+	if l.kind == images {
+		host, rest, below := strings.Cut(p.name, "/")
+		switch isHost := below && (strings.ContainsAny(host, ".:") || host == "localhost"); {
+		case isHost && (host == "docker.io" || host == "index.docker.io"):
+			p.name = rest
+		case !isHost && l.name == "podman": // which looks in several registries
+			return fetched{}
+		}
+	}
+	switch p.version {
+	case "latest", "main", "*": // the newest at the time
+		p.version = ""
+	}
+	return p
 }
 
-// plain returns the version; "" for the names of what is newest at the time.
-func plain(version string) string {
-	if version == "latest" || version == "main" || version == "*" {
+// Options of runtimes that have no other code run.
+var (
+	nodePlain   = strings.Fields("--enable-source-maps --no-warnings --no-deprecation --trace-warnings")
+	pythonPlain = strings.Fields("-u -B -I -E -s -P -O -OO -q -3")
+)
+
+// installed returns the npm package of a script that node runs out of node_modules. A relative folder is that of any
+// project.
+func installed(args []string) string {
+	for len(args) > 0 && slices.Contains(nodePlain, args[0]) {
+		args = args[1:]
+	}
+	if len(args) == 0 || !isAbsolute(args[0]) {
 		return ""
 	}
-	return version
+	path := strings.ReplaceAll(args[0], `\`, "/")
+	i := strings.LastIndex(path, "/node_modules/")
+	if i < 0 || strings.Contains(path, "/../") {
+		return ""
+	}
+	parts := strings.SplitN(path[i+len("/node_modules/"):], "/", 3)
+	if strings.HasPrefix(parts[0], "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
 }
 
-// installed returns the npm package of a script that node runs out of node_modules.
-func installed(args []string) string {
-	for _, a := range args {
-		if strings.HasPrefix(a, "-") {
-			continue
-		}
-		a = strings.ReplaceAll(a, `\`, "/")
-		i := strings.LastIndex(a, "node_modules/")
-		if i < 0 || strings.Contains(a, "/../") {
-			return ""
-		}
-		parts := strings.SplitN(a[i+len("node_modules/"):], "/", 3)
-		if strings.HasPrefix(parts[0], "@") && len(parts) > 1 {
-			return parts[0] + "/" + parts[1]
-		}
-		return parts[0]
-	}
-	return ""
-}
+var modules = pattern.New(`^\w[\w.]*$`)
 
 // module returns the Python module that -m runs: its name is taken for that of its package.
 func module(args []string) string {
-	i := slices.Index(args, "-m")
-	if i < 0 || i+1 >= len(args) || slices.ContainsFunc(args[:i], func(a string) bool { return !strings.HasPrefix(a, "-") }) {
+	for len(args) > 0 && slices.Contains(pythonPlain, args[0]) {
+		args = args[1:]
+	}
+	if len(args) < 2 || args[0] != "-m" || !modules().MatchString(args[1]) {
 		return ""
 	}
-	return args[i+1]
+	return args[1]
 }
 
 // program returns the file name of a program, without .exe and the like.

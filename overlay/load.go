@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -179,7 +180,7 @@ func (l *loader) matches(e *entry, n ast.Node, m map[string]document.Member) {
 
 func (l *loader) match(n ast.Node) (one match, ok bool) {
 	before := len(l.Problems)
-	m, ok := l.Members(n, "match", []string{"package", "version", "command", "url", "server"})
+	m, ok := l.Members(n, "match", []string{"package", "registry", "version", "command", "url", "server"})
 	if !ok {
 		return match{}, false
 	}
@@ -196,6 +197,12 @@ func (l *loader) match(n ast.Node) (one match, ok bool) {
 			if one.url, hint = parseURLPattern(s.Value); hint != "" {
 				l.Complain(s.At, hint, "url is no pattern of a URL")
 			}
+		}
+	}
+	if member, ok := m["registry"]; ok {
+		one.from = registry(l.Text(member).Value)
+		if all := []registry{npm, pypi, golang, images}; one.pkg == "" || !slices.Contains(all, one.from) {
+			l.Complain(member.At, "write it with package: … as npm, pypi, go or image", "no registry of a package")
 		}
 	}
 	if member, ok := m["version"]; ok {

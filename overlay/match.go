@@ -3,6 +3,7 @@ package overlay
 import (
 	"net/url"
 	stdpath "path"
+	"slices"
 	"strings"
 )
 
@@ -11,22 +12,31 @@ type Server struct {
 	Name    string   // in weir.yaml
 	Command []string // the program and its arguments; nil if it is reached by a URL
 	URL     string
+	Env     []string // NAME=VALUE, that the configuration sets for the command
 }
 
 // A match is one item under match: every member that is stated has to fit. An item states one at least.
 type match struct {
 	pkg     string
+	from    registry      // of the package; "": any
 	version *versionRange // nil: any
 	command string
 	url     *urlPattern // nil: any
 	server  string      // glob
 }
 
-// Package returns the package that the server's command line runs, without its version; "" if it runs none that can be
-// told.
+// Package returns the package that the server's command line runs, without its version; "" if it runs none, or it is
+// not sure to be that of the registry, such as with an option or a variable that may name another source.
 func (s Server) Package() string {
-	name, _ := commandPackage(s.Command)
-	return name
+	return s.runs().name
+}
+
+// runs returns the package that the server's command line runs.
+func (s Server) runs() fetched {
+	if slices.ContainsFunc(s.Env, func(variable string) bool { return !isSetting(variable) }) {
+		return fetched{}
+	}
+	return commandPackage(s.Command)
 }
 
 func (m match) fits(s Server) bool {
@@ -42,8 +52,8 @@ func (m match) fits(s Server) bool {
 	if m.pkg == "" {
 		return true
 	}
-	name, version := commandPackage(s.Command)
-	return name != "" && samePackage(name, m.pkg) && (m.version == nil || version == "" || m.version.has(version))
+	p := s.runs()
+	return p.is(m.pkg) && (m.from == "" || m.from == p.kind) && (m.version == nil || p.version == "" || m.version.has(p.version))
 }
 
 // MayMatch reports whether an entry with that text may be for the server: the text mentions its package or its program,
@@ -57,10 +67,13 @@ func (s Server) MayMatch(text string) bool {
 	return mentions(s.Package()) || len(s.Command) > 0 && mentions("command: "+program(s.Command[0]))
 }
 
-// samePackage compares names as the registries do: Python's do not tell -, _ and . apart, and none tells upper from
-// lower case.
-func samePackage(a, b string) bool {
-	return foldPackage(a) == foldPackage(b)
+// is compares names as the registries do: Python's does not tell -, _ and . apart, and none tells upper from lower
+// case.
+func (p fetched) is(name string) bool {
+	if p.kind == pypi {
+		return foldPackage(p.name) == foldPackage(name)
+	}
+	return p.name != "" && strings.EqualFold(p.name, name)
 }
 
 func foldPackage(name string) string { return strings.ToLower(separators.Replace(name)) }

@@ -13,6 +13,7 @@
 //	    draft: true                      # optional: not looked at yet; then it only adds to the labels of results
 //	    match:                           # one item has to fit, with all that it states
 //	      - package: "@example/mail"     # the package that the command line runs, without its version
+//	        registry: npm                # optional: its registry, npm pypi go image
 //	        version: ">=1.2 <2"          # optional: the version in the command line, if it has one
 //	      - command: mail-server         # the program's file name
 //	      - url: "https://mail.example/*" # glob over the server's URL; * in the path, or as the first label of the host

@@ -64,9 +64,7 @@ func (h *hooked) own() {
 			h.t.Fatal(err)
 		}
 	}
-	if status, out := h.run("", "folders", "confirm", "--yes", h.work()); status != 0 {
-		h.t.Fatal(out)
-	}
+	h.script("folders", "confirm", "--yes", h.work())
 }
 
 // recorded reads a conversation. $W stands for the folder.

@@ -61,10 +61,10 @@ func (h *hooked) dir() string { return filepath.Join(h.home, ".local", "state", 
 
 func (h *hooked) environ() []string { return []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")} }
 
-// approve approves a request as a script does.
-func (h *hooked) approve(id string) {
+// script runs a command for people as a script does.
+func (h *hooked) script(args ...string) {
 	h.t.Helper()
-	cmd := exec.Cmd{Path: h.weir, Args: []string{"weir", "approve", "--yes", id}, Dir: h.home, Env: append(h.environ(), "WEIR_SCRIPTED_APPROVAL=1")}
+	cmd := exec.Cmd{Path: h.weir, Args: append([]string{"weir"}, args...), Dir: h.home, Env: append(h.environ(), "WEIR_SCRIPTED_APPROVAL=1")}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}
@@ -190,7 +190,7 @@ func TestOwnerKilledKeepsApprovals(t *testing.T) {
 	if !found || !h.kill() {
 		t.Fatalf("there is no request: %s", rest)
 	}
-	h.approve(id)
+	h.script("approve", "--yes", id)
 	if out := send(); out != "" {
 		t.Errorf("after the approval: %s", out)
 	}

@@ -57,7 +57,8 @@ func TestPages(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a page that hangs fails by its name
 			defer cancel()
 			dir := t.TempDir()
-			env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+			env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
+				"WEIR_SCRIPTED_APPROVAL=1"} // in the place of a person who says yes
 			if err := manual.Run(ctx, string(page), dir, env); err != nil {
 				t.Error(err)
 			}

@@ -90,6 +90,9 @@ func TestApproveAtTerminal(t *testing.T) {
 		time.Sleep(config.DefaultPace) // the person reads
 		return "y\n"
 	}
+	if ok, shown := h.atTerminal(func() string { return "n\n" }, "folders", "confirm", "--yes", h.home); ok || !strings.Contains(shown, h.home) {
+		t.Errorf("--yes counts for a no, or the folder is not shown: %s", shown)
+	}
 	if ok, shown := h.atTerminal(slow, "approve", id); !ok {
 		t.Errorf("a yes does not count: %s", shown)
 	}

@@ -307,7 +307,7 @@ func TestApprovalsStay(t *testing.T) {
 			if _, out := w.run("", "approvals"); !strings.Contains(out, `server files is reached by "sh, with options`) {
 				t.Errorf("%s: the request does not say which server of the name it is: %s", client, out)
 			}
-			w.approve(id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })])
+			w.script("approve", "--yes", id[:strings.IndexFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })])
 			if !one.call("read_file", `{"path":"a.txt"}`, "") {
 				t.Errorf("%s: what was approved is not read", client)
 			}

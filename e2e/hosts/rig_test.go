@@ -112,10 +112,10 @@ func (r *rig) command(name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// weir runs Weir.
+// weir runs Weir, as a script of a person does.
 func (r *rig) weir(args ...string) string {
 	r.t.Helper()
-	out, err := r.command(world.weir, args...)
+	out, err := r.command("env", append([]string{"WEIR_SCRIPTED_APPROVAL=1", world.weir}, args...)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

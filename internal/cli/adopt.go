@@ -39,7 +39,7 @@ Without --yes it verifies the log, and changes nothing.`,
 			})
 		},
 	}
-	d.flags(cmd, "take the log over")
+	d.flags(cmd, env, "take the log over")
 	return cmd
 }
 
@@ -61,8 +61,11 @@ func adopt(ctx context.Context, env *home.Env, db *sqlstore.DB, target string, d
 		return err
 	}
 	writeVerified(env, report, state)
-	if !d.yes {
+	if !d.wanted {
 		return nil
+	}
+	if err := d.pass(ctx, env, "take a log over", "Take the log over as it is?"); err != nil {
+		return err
 	}
 	fresh, err := audit.WithSeal(own.Key(), own.SealKey())
 	if err != nil {

@@ -27,7 +27,7 @@ makes Weir more careful until a person has corrected it and removed the mark.
 
 --accept writes no overlay. It shows which arguments of the tools of known and trusted servers are
 drafted as destinations and as content, where no overlay says so, and keeps these parts beside the
-pins of the tools if a person confirms them at a terminal, or with --yes. They count for calls to
+pins of the tools if a person confirms them at a terminal, or a script with --yes. They count for calls to
 destinations that the user's own words name, and for no others. A definition that changes has to be
 confirmed anew; --forget takes them back.`,
 		Example: "  weir annotate -- npx -y @example/server > overlay.yaml\n  weir annotate --output overlay.yaml\n  weir annotate --accept",
@@ -63,7 +63,7 @@ confirmed anew; --forget takes them back.`,
 	cmd.Flags().BoolVar(&all, "all", false, "propose something for tools that an overlay knows, too")
 	cmd.Flags().BoolVar(&parts.accept, "accept", false, "confirm the drafted parts of arguments, and pin them")
 	cmd.Flags().BoolVar(&parts.forget, "forget", false, "take back the confirmed parts of arguments")
-	cmd.Flags().BoolVar(&parts.yes, "yes", false, "with --accept: without asking")
+	parts.flag(cmd, env, "yes", "with --accept: confirm them")
 	cmd.Flags().StringVar(&parts.pins, "pins", "", "the `FILE` that weir wrap was given with --pins")
 	cmd.Flags().BoolVar(&parts.asJSON, "json", false, "with --accept or --forget: print JSON")
 	return cmd

@@ -22,8 +22,9 @@ import (
 
 // partsFlags are the flags of weir annotate about confirmed parts of arguments.
 type partsFlags struct {
-	accept, forget, yes, asJSON bool
-	pins                        string
+	gate
+	accept, forget, asJSON bool
+	pins                   string
 }
 
 // check refuses flags that do not go together.
@@ -33,7 +34,7 @@ func (f *partsFlags) check(output string, all bool) error {
 		return remedy.Usage(errors.New("--accept and --forget"), "give one of them")
 	case (f.accept || f.forget) && (output != "" || all):
 		return remedy.Usage(errors.New("--output and --all are for overlays, which --accept and --forget write none of"), "leave them out")
-	case !f.accept && !f.forget && (f.yes || f.asJSON || f.pins != ""):
+	case !f.accept && !f.forget && (f.wanted || f.asJSON || f.pins != ""):
 		return remedy.Usage(errors.New("--yes, --json and --pins without --accept or --forget"), "see weir annotate --help")
 	}
 	return nil
@@ -95,7 +96,7 @@ func runParts(ctx context.Context, env *home.Env, flags *partsFlags, t *target) 
 	if err != nil || !slices.ContainsFunc(all, func(o *partsOffer) bool { return len(o.Tools) > 0 }) {
 		return err
 	}
-	if err := attended(ctx, env, flags.yes, "confirm these parts", "Are these the parts of the arguments?"); err != nil {
+	if err := flags.pass(ctx, env, "confirm these parts", "Are these the parts of the arguments?"); err != nil {
 		return err
 	}
 	for _, o := range all {

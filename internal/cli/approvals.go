@@ -15,7 +15,6 @@ import (
 
 	"github.com/weir-mcp/weir/approval"
 	"github.com/weir-mcp/weir/internal/app"
-	"github.com/weir-mcp/weir/internal/files"
 	"github.com/weir-mcp/weir/internal/gateway/approve"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/plain"
@@ -114,14 +113,15 @@ func printQuestions(env *home.Env, open []*approve.Pending) error {
 }
 
 func newApprove(env *home.Env) *cobra.Command {
-	var session, yes bool
+	var yes gate
+	var session bool
 	var code string
 	cmd := newSay(env, func(ctx context.Context, p *approve.Pending) (approve.Reply, error) {
 		if session {
 			return approve.Reply{Answer: approve.Granted, Code: code},
-				agreed(ctx, env, p, yes, "Allow the calls of this tool to the same destination, in this session?")
+				agreed(ctx, env, p, &yes, "Allow the calls of this tool to the same destination, in this session?")
 		}
-		return approve.Reply{Answer: approve.Accepted, Code: code}, agreed(ctx, env, p, yes, "Allow it?")
+		return approve.Reply{Answer: approve.Accepted, Code: code}, agreed(ctx, env, p, &yes, "Allow it?")
 	})
 	cmd.Use = "approve ID"
 	cmd.Short = "Approve the call of a question, once"
@@ -135,7 +135,7 @@ typed before. Hooks let no agent run this command. --yes is for scripts, where t
 says how (docs/approvals.md); without that a person is asked all the same.`
 	cmd.Example = "  weir approve K7Q2\n  weir approve K7Q2 --session\n  weir approve K7Q2 --code H4TB"
 	cmd.Flags().StringVar(&code, "code", "", "the `CODE` at the end of the listing of a request that does not show everything")
-	cmd.Flags().BoolVar(&yes, "yes", false, "the yes of a script, see above")
+	yes.flag(cmd, env, "yes", "approve it")
 	cmd.Flags().BoolVar(&session, "session", false, "also accept calls to the same destination in this session")
 	return cmd
 }
@@ -204,19 +204,15 @@ func say(ctx context.Context, env *home.Env, a *answerFlags, start string, reply
 	})
 }
 
-// agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does: by a
-// variable, since a flag alone would be one that an agent tries, and that a person pastes.
-func agreed(ctx context.Context, env *home.Env, p *approve.Pending, yes bool, ask string) error {
+// agreed returns an error unless a person at the terminal sees a question and accepts it, or a script does, which
+// gets it on standard error.
+func agreed(ctx context.Context, env *home.Env, p *approve.Pending, yes *gate, ask string) error {
 	shown := questionsText([]*approve.Pending{p}, time.Now())
-	if by, _ := env.Getenv(files.Scripted); yes && by == "1" {
+	if yes.scripted(env) {
 		_, err := io.WriteString(env.Stderr, shown)
 		return err
 	}
-	ok, err := consents(ctx, env, "approve a request", shown+ask, ownTerminal)
-	if err == nil && !ok {
-		return remedy.Silent(remedy.Failed) // said above
-	}
-	return err
+	return yes.pass(ctx, env, "approve a request", shown+ask)
 }
 
 // oneOf returns the question whose id begins with a text.

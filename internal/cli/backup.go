@@ -125,22 +125,23 @@ an earlier weir made them, is refused unless --unsigned is given.`,
 			return restore(cmd.Context(), env, &r)
 		},
 	}
-	cmd.Flags().BoolVar(&r.force, "force", false, "move a store away that is there")
+	r.force.flag(cmd, env, "force", "move a store away that is there")
 	cmd.Flags().BoolVar(&r.unsigned, "unsigned", false, "take over entries that are neither signed nor sealed")
 	return cmd
 }
 
 // A restoration is a backup that is to take the place of a store.
 type restoration struct {
-	from, target    string
-	force, unsigned bool // whether a store there may be moved away, and entries be neither signed nor sealed
+	from, target string
+	force        gate // a store there may be moved away
+	unsigned     bool // entries may be neither signed nor sealed
 }
 
 func restore(ctx context.Context, env *home.Env, r *restoration) (err error) {
 	from, target := r.from, r.target
 	_, err = os.Lstat(target)
 	there := err == nil
-	if there && !r.force {
+	if there && !r.force.wanted {
 		return remedy.Usage(fmt.Errorf("there is a store at %s", target), "with --force it is moved away")
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
@@ -160,6 +161,9 @@ func restore(ctx context.Context, env *home.Env, r *restoration) (err error) {
 		return err
 	}
 	if there {
+		if err := r.force.pass(ctx, env, "move a store away", "Replace the store that is there, with its later labels and events?"); err != nil {
+			return err
+		}
 		if _, err := retireOwner(ctx, env); err != nil {
 			return err
 		}

@@ -37,8 +37,8 @@ func age(d time.Duration) string {
 
 // A renewal is the wish of a person that a new agent session begins.
 type renewal struct {
+	gate
 	place, key, folder, why string
-	yes                     bool
 }
 
 func newSessionNew(env *home.Env, place *string) *cobra.Command {
@@ -48,8 +48,7 @@ func newSessionNew(env *home.Env, place *string) *cobra.Command {
 		Short: "Begin a new agent session, without a label, where one goes on",
 		Long: `Begin a new agent session in a conversation of a host on stdio: of the hosts in this folder that do not
 name their conversations, or of the session with a key. Its label, approvals and end stay with the
-one until then. A weir that is running goes on in the new one with its next call. Without a
-terminal it needs --yes.
+one until then. A weir that is running goes on in the new one with its next call.
 
 Do so when you have begun a new conversation, as with /clear. Content of the one before that the
 agent still has in its context counts for nothing from then on.`,
@@ -60,23 +59,23 @@ agent still has in its context counts for nothing from then on.`,
 			if len(args) > 0 {
 				r.key = conversation.KeyOf(args[0])
 			}
-			return renew(cmd.Context(), env, r)
+			return renew(cmd.Context(), env, &r)
 		},
 	}
 	cmd.Flags().StringVar(&r.folder, "folder", ".", "the `FOLDER` of the conversations")
 	cmd.Flags().StringVar(&r.why, "why", "a new conversation", "the `REASON`, for the log")
-	cmd.Flags().BoolVar(&r.yes, "yes", false, "begin without asking")
+	r.flag(cmd, env, "yes", "begin it")
 	return cmd
 }
 
 // renew begins a new agent session in a conversation.
-func renew(ctx context.Context, env *home.Env, r renewal) error {
+func renew(ctx context.Context, env *home.Env, r *renewal) error {
 	notes := env.Conversations()
 	n, err := renewed(env, notes, r)
 	if err != nil {
 		return err
 	}
-	if err := attended(ctx, env, r.yes, "begin a new agent session", "Begin a new agent session, without a label, of "+n.Of()+"?"); err != nil {
+	if err := r.pass(ctx, env, "begin a new agent session", "Begin a new agent session, without a label, of "+n.Of()+"?"); err != nil {
 		return err
 	}
 	return withLedger(ctx, env, r.place, func(db *sqlstore.DB, l *ledger.Ledger) error {
@@ -100,7 +99,7 @@ func renew(ctx context.Context, env *home.Env, r renewal) error {
 }
 
 // renewed returns the conversation in which a new agent session is to begin.
-func renewed(env *home.Env, notes *conversation.Book, r renewal) (conversation.Note, error) {
+func renewed(env *home.Env, notes *conversation.Book, r *renewal) (conversation.Note, error) {
 	folder, err := app.RealFolder(r.folder)
 	if err != nil {
 		return conversation.Note{}, err

@@ -43,7 +43,7 @@ already stay, and redaction goes on.
 
 NUMBER chooses among several findings, from 1. Events have no digests of numbers of cards, accounts
 and persons: an exception of one is for any value of its kind there, which --any-value says. The
-exception ends after --days. A canary cannot be excepted. Without a terminal it needs --yes.`,
+exception ends after --days. A canary cannot be excepted.`,
 		Example: "  weir detect accept 1204 --why 'the key in the tutorial of the vendor'\n" +
 			"  weir detect accept 1204 2 --any-value --days 30 --why 'order numbers, not cards'",
 		Args: cobra.RangeArgs(1, 2),
@@ -60,7 +60,7 @@ exception ends after --days. A canary cannot be excepted. Without a terminal it 
 			})
 		},
 	}
-	flags.flags(cmd, "except it without asking")
+	flags.flags(cmd, env, "except it")
 	addStore(cmd, &flags.store)
 	cmd.Flags().BoolVar(&flags.any, "any-value", false, "for every value at that place, not for this one alone")
 	cmd.Flags().IntVar(&flags.days, "days", int(app.DefaultException/(24*time.Hour)), "for so many `DAYS`, 366 at most")
@@ -99,7 +99,7 @@ func wantedException(ctx context.Context, db *sqlstore.DB, flags *acceptFlags, a
 // accept keeps an exception, if a person says so.
 func accept(ctx context.Context, env *home.Env, flags *acceptFlags, x *approve.Excepted, all *approve.Exceptions) error {
 	fmt.Fprintf(env.Stderr, "%s\n", strings.Join(app.ExceptionLines(x), "\n"))
-	if err := attended(ctx, env, flags.yes, "except a finding", "Count this for nothing?"); err != nil {
+	if err := flags.pass(ctx, env, "except a finding", "Count this for nothing?"); err != nil {
 		return err
 	}
 	x.Why, x.By, x.Via = flags.why, env.Person(), commandLine

@@ -58,7 +58,7 @@ why, and not whose it was. Files of --record and copies elsewhere are not touche
 	cmd.Flags().StringVar(&f.until, "until", "", "before this `DAY` or time")
 	cmd.Flags().Int64Var(&f.entry, "entry", -1, "the entry of this `NUMBER`")
 	cmd.Flags().BoolVar(&f.content, "content-only", false, "erase captured content, and keep the events")
-	f.flags(cmd, "erase")
+	f.flags(cmd, env, "erase them")
 	return cmd
 }
 
@@ -100,7 +100,10 @@ func eraseSelected(ctx context.Context, env *home.Env, l *ledger.Ledger, s ledge
 		return err
 	}
 	verb := "would erase"
-	if f.yes {
+	if f.wanted {
+		if err := f.pass(ctx, env, "erase events", "Erase "+c.Figures(f.content)+"?"); err != nil {
+			return err
+		}
 		ev := record.New(record.Erase, time.Now())
 		ev.Rule, ev.Message, ev.Where = f.by(), f.why, env.Person()
 		if err := l.Erase(ctx, c, f.content, ev); err != nil {

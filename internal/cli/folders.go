@@ -101,22 +101,22 @@ func ofRemotes(remotes []string) string {
 }
 
 func newFoldersConfirm(env *home.Env) *cobra.Command {
-	var yes bool
+	var yes gate
 	cmd := &cobra.Command{
 		Use:   "confirm FOLDER...",
 		Short: "Count folders as your own work",
 		Long: `Count folders as your own work from now on. A weir that is running knows at once. Files that a
-session has read before stay untrusted content for that session. On a terminal you are shown each
-folder, with the remotes of a clone, and asked; elsewhere it needs --yes.`,
-		Example: "  weir folders confirm .\n  weir folders confirm --yes ~/code/site ~/notes",
+session has read before stay untrusted content for that session. At the terminal you are shown each
+folder, with the remotes of a clone, and asked.`,
+		Example: "  weir folders confirm .\n  weir folders confirm ~/code/site ~/notes",
 		Args:    needsArg("a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return eachFolder(env, args, func(kept *files.Confirmed, path string) error {
-				return confirmFolder(cmd.Context(), env, kept, path, yes)
+				return confirmFolder(cmd.Context(), env, kept, path, &yes)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "confirm without asking")
+	yes.flag(cmd, env, "yes", "confirm them")
 	return cmd
 }
 
@@ -139,14 +139,14 @@ func eachFolder(env *home.Env, names []string, do func(kept *files.Confirmed, pa
 	return nil
 }
 
-// confirmFolder counts a folder as the user's own work, which has to say so on a terminal or with yes.
-func confirmFolder(ctx context.Context, env *home.Env, kept *files.Confirmed, path string, yes bool) error {
+// confirmFolder counts a folder as the user's own work, who has to say so.
+func confirmFolder(ctx context.Context, env *home.Env, kept *files.Confirmed, path string, yes *gate) error {
 	f, err := files.Look(path, time.Now())
 	if err != nil {
 		return remedy.Usage(fmt.Errorf("confirming a folder: %w", err), "")
 	}
 	shown := plain.Text(f.Path, maxError) + ofRemotes(f.Remotes)
-	if err := attended(ctx, env, yes, "confirm "+shown, "Count "+shown+" as your own work?"); err != nil {
+	if err := yes.pass(ctx, env, "confirm "+shown, "Count "+shown+" as your own work?"); err != nil {
 		return err
 	}
 	if err := kept.Add(f); err != nil {

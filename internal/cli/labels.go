@@ -71,7 +71,7 @@ func printTaints(env *home.Env, all []taintReport) error {
 }
 
 func newLabelsClear(env *home.Env, place *string) *cobra.Command {
-	var why string
+	var d deed
 	cmd := &cobra.Command{
 		Use:     "clear RESOURCE --why REASON",
 		Short:   "Forget the labels of a resource and of all below it",
@@ -79,15 +79,18 @@ func newLabelsClear(env *home.Env, place *string) *cobra.Command {
 		Example: "  weir labels clear file:///home/ann/notes --why 'reviewed'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := app.NeedsReason(why); err != nil {
+			if err := app.NeedsReason(d.why); err != nil {
 				return err
 			}
 			if strings.Trim(args[0], "/") == "" {
 				return usage(cmd, errors.New("RESOURCE names everything"))
 			}
 			return withLedger(cmd.Context(), env, *place, func(db *sqlstore.DB, l *ledger.Ledger) error {
+				if err := d.pass(cmd.Context(), env, "clear labels", "Forget the labels of "+plain.Text(args[0], 200)+" and of all below it?"); err != nil {
+					return err
+				}
 				e := record.New(record.Declassify, time.Now())
-				e.Name, e.Message, e.Where = args[0], why, env.Person()
+				e.Name, e.Message, e.Where = args[0], d.why, env.Person()
 				if err := l.Record(cmd.Context(), e); err != nil {
 					return err
 				}
@@ -100,6 +103,6 @@ func newLabelsClear(env *home.Env, place *string) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	d.flags(cmd, env, "clear them")
 	return cmd
 }

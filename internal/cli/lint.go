@@ -20,7 +20,6 @@ import (
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/overlay"
 )
 
 // lintFlags are the flags of weir lint.
@@ -124,7 +123,7 @@ func lintServers(ctx context.Context, env *home.Env, t *target) ([]lint.Server, 
 		}
 		s := servers[i]
 		out = append(out, lint.Server{
-			Name: s.Name, As: overlay.Server{Name: s.Name, Command: s.Spec.Command, URL: s.Spec.URL}, Trust: s.Trust,
+			Name: s.Name, As: setup.Who(s.Name, &s.Spec), Trust: s.Trust,
 			Overlay: s.Overlay, Instructions: l.Instructions, Tools: l.Tools, Prompts: l.Prompts,
 		})
 	}

@@ -18,7 +18,7 @@ import (
 
 func newReload(env *home.Env) *cobra.Command {
 	var a answerFlags
-	var accept bool
+	var accept gate
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Show and accept configurations that loosen weir",
@@ -37,7 +37,10 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 					_, err := io.WriteString(env.Stdout, "no configuration waits for a person\n")
 					return err
 				}
-				if err := printQuestions(env, open); err != nil || !accept {
+				if err := printQuestions(env, open); err != nil || !accept.wanted {
+					return err
+				}
+				if err := accept.pass(cmd.Context(), env, "accept a configuration", "Take all of this over?"); err != nil {
 					return err
 				}
 				var errs []error
@@ -49,7 +52,7 @@ they are taken over. Changes that make it stricter are taken over at once, witho
 		},
 	}
 	a.add(cmd)
-	cmd.Flags().BoolVar(&accept, "accept", false, "take the changes over")
+	accept.flag(cmd, env, "accept", "take the changes over")
 	return cmd
 }
 

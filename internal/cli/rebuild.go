@@ -36,7 +36,10 @@ them too.`,
 			if err := d.check(); err != nil {
 				return err
 			}
-			if d.yes {
+			if d.wanted {
+				if err := d.pass(cmd.Context(), env, "rebuild the state", "Write the rows that differ from the log as it has them?"); err != nil {
+					return err
+				}
 				if err := rebuildEnds(cmd.Context(), env, *place); err != nil {
 					return err
 				}
@@ -52,7 +55,7 @@ them too.`,
 			for _, row := range different {
 				fmt.Fprintf(env.Stdout, "%s %s: %s\n", row.Table, plain.Text(row.Key, 200), plain.Text(row.What, 0))
 			}
-			if !d.yes || len(different) == 0 {
+			if !d.wanted || len(different) == 0 {
 				_, err := fmt.Fprintf(env.Stdout, "%d rows differ from the log\n", len(different))
 				return err
 			}
@@ -61,7 +64,7 @@ them too.`,
 			})
 		},
 	}
-	d.flags(cmd, "do it; without, only print the rows that differ")
+	d.flags(cmd, env, "write the rows that differ")
 	return cmd
 }
 

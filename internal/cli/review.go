@@ -23,14 +23,13 @@ import (
 	"github.com/weir-mcp/weir/internal/report"
 	"github.com/weir-mcp/weir/internal/setup"
 	"github.com/weir-mcp/weir/internal/survey"
-	"github.com/weir-mcp/weir/overlay"
 )
 
 // reviewFlags are the flags of weir review.
 type reviewFlags struct {
 	targetFlags
 	pins   string
-	accept bool
+	accept gate
 	asJSON bool
 }
 
@@ -45,8 +44,8 @@ resources that are new, have changed, or were only seen so far, with the finding
 
 The trust of a server vouches for its first version: definitions of a known or trusted server are
 shown only if they came or changed later. As long as definitions that hosts see are not reviewed,
-conversations count as untrusted. On a terminal you are asked whether to accept; --accept accepts
-the printed definitions without asking, everything of a server in one step.
+conversations count as untrusted. On a terminal you are asked whether to accept the printed
+definitions, everything of a server in one step; with --accept also where output is no terminal.
 
 The exit status is 0 if nothing is left to review, and 1 if something is. Pins are in weir.lock
 beside weir.yaml, to be reviewed like code; those of weir wrap and of other hosts' files are in
@@ -73,7 +72,7 @@ the state directory.`,
 	flags.add(cmd)
 	cmd.Flags().SetInterspersed(true)
 	cmd.Flags().StringVar(&flags.pins, "pins", "", "the `FILE` that weir wrap was given with --pins")
-	cmd.Flags().BoolVar(&flags.accept, "accept", false, "accept the printed definitions, without asking")
+	flags.accept.flag(cmd, env, "accept", "accept the printed definitions")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -150,23 +149,16 @@ func runReview(ctx context.Context, env *home.Env, flags *reviewFlags, only stri
 	}
 	left := slices.DeleteFunc(slices.Clone(all), func(r *serverReview) bool { return len(r.Definitions) == 0 })
 	switch {
-	case flags.accept:
-		return acceptReviews(ctx, env, file, all, flags.asJSON)
+	case flags.accept.wanted:
 	case len(left) == 0:
 		return nil
 	case flags.asJSON:
 		return remedy.Silent(remedy.Failed) // said above
+	case !home.IsTerminal(env.Stdout):
+		return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), "accept all that is shown with --accept")
 	}
-	const hint = "accept everything that is shown with --accept"
-	if !home.IsTerminal(env.Stdout) {
-		return remedy.Failure(fmt.Errorf("definitions of %d servers are not reviewed", len(left)), hint)
-	}
-	ok, err := consents(ctx, env, "accept the definitions", "Accept all of this?", hint)
-	switch {
-	case err != nil:
+	if err := flags.accept.pass(ctx, env, "accept the definitions", "Accept all of this?"); err != nil {
 		return err
-	case !ok:
-		return remedy.Silent(remedy.Failed) // said above
 	}
 	return acceptReviews(ctx, env, file, all, flags.asJSON)
 }
@@ -227,7 +219,7 @@ func readReviews(ctx context.Context, env *home.Env, t *target, f *pins.File) ([
 			r.compare(lock, o, s.Trust != contract.Untrusted && f.Options().Mode != pins.Review)
 		}
 		all = append(all, r)
-		checked = append(checked, lint.Server{Name: s.Name, As: overlay.Server{Name: s.Name, Command: s.Spec.Command, URL: s.Spec.URL}, Trust: s.Trust,
+		checked = append(checked, lint.Server{Name: s.Name, As: setup.Who(s.Name, &s.Spec), Trust: s.Trust,
 			Overlay: s.Overlay, Instructions: l.Instructions, Tools: l.Tools, Prompts: l.Prompts, Resources: slices.Concat(l.Resources, l.Templates)})
 	}
 	found := lint.Check(checked)

@@ -138,7 +138,7 @@ func newServersRestore(env *home.Env) *cobra.Command {
 		Short: "Trust a server again as the configuration says",
 		Long: `Have the breaches of contract of a server count no longer, so that it is trusted again as far as the
 configuration says. A weir that is running knows with its next call. The log has an event of kind
-trust with the reason. Without a terminal it needs --yes.`,
+trust with the reason.`,
 		Example: "  weir servers restore crm --why 'the new version has a right contract'",
 		Args:    needsArg("the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -159,7 +159,7 @@ trust with the reason. Without a terminal it needs --yes.`,
 					return remedy.Usage(fmt.Errorf("%.80q: %w", args[0], approve.ErrNoBreach), "weir servers lists those with breaches")
 				}
 				fmt.Fprint(env.Stderr, standings(of))
-				if err := attended(cmd.Context(), env, flags.yes, "trust a server", "Trust it again?"); err != nil {
+				if err := flags.pass(cmd.Context(), env, "trust a server", "Trust it again?"); err != nil {
 					return err
 				}
 				n := 0
@@ -187,7 +187,7 @@ trust with the reason. Without a terminal it needs --yes.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	flags.flags(cmd, "restore it without asking")
+	flags.flags(cmd, env, "restore it")
 	addStore(cmd, &place)
 	return cmd
 }

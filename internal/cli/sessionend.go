@@ -31,7 +31,12 @@ button of the console.`
 }
 
 func newSessionForget(env *home.Env, place *string) *cobra.Command {
+	var yes gate
 	cmd := newSessionWhy(env, place, "forgot", func(ctx context.Context, k keptSession, why string) ([]string, error) {
+		question := "Forget session " + plain.Text(k.session.Key, 120) + ", with its label: " + labelWords(k.session.Label) + "?"
+		if err := yes.pass(ctx, env, "forget a session", question); err != nil {
+			return nil, err
+		}
 		e := app.UserEvent(env, record.Forget, k.session, why)
 		e.Label = &k.session.Label
 		return k.ledger.End(ctx, k.session.Key, e)
@@ -41,6 +46,7 @@ func newSessionForget(env *home.Env, place *string) *cobra.Command {
 	cmd.Long = `Forget an agent session and all that descend from it, with their labels. If a host goes on with one, it
 begins without a label, unless it was ended: that is not forgotten.`
 	cmd.Example = "  weir session forget local/agent:42 --why 'conversation is over'"
+	yes.flag(cmd, env, "yes", "forget it")
 	return cmd
 }
 

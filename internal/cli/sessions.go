@@ -158,7 +158,7 @@ func labelWords(l label.Label) string {
 
 func newSessionDeclassify(env *home.Env, place *string) *cobra.Command {
 	var drop []string
-	var why string
+	var d deed
 	cmd := &cobra.Command{
 		Use:   "declassify KEY --drop WORD --why REASON",
 		Short: "Take something out of the label of an agent session",
@@ -169,7 +169,7 @@ Content that the agent reads from then on raises the label again.`,
 		Example: "  weir session declassify local/agent:42 --drop pii --why 'synthetic test data'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := app.NeedsReason(why); err != nil {
+			if err := app.NeedsReason(d.why); err != nil {
 				return err
 			}
 			if len(drop) == 0 {
@@ -180,8 +180,12 @@ Content that the agent reads from then on raises the label again.`,
 				if err != nil {
 					return err
 				}
-				e := app.UserEvent(env, record.Declassify, s, why)
 				dropped := app.LabelToDrop(s.Label, drop)
+				question := "Take " + labelWords(dropped) + " out of the label of session " + plain.Text(s.Key, 120) + "?"
+				if err := d.pass(cmd.Context(), env, "lower a label", question); err != nil {
+					return err
+				}
+				e := app.UserEvent(env, record.Declassify, s, d.why)
 				e.Label = &dropped
 				changes, err := l.Lower(cmd.Context(), s.Key, dropped, e)
 				if err != nil {
@@ -192,7 +196,7 @@ Content that the agent reads from then on raises the label again.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&drop, "drop", nil, "the part to take out: untrusted, private, malicious or a `CLASS`")
-	cmd.Flags().StringVar(&why, "why", "", "the `REASON`, for the log")
+	d.flags(cmd, env, "drop it")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package files
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/weir-mcp/weir/guard"
@@ -50,13 +51,17 @@ func orders(t guard.Touch) string {
 	if call.everything == "" {
 		return ""
 	}
-	o := order{words: map[string]bool{}}
+	o := newOrder(call.everything)
 	for _, form := range formsOf(call.everything) {
 		if folded := strings.ToUpper(form); strings.Contains(folded, Scripted[:13]) || strings.Contains(folded, Scripted[5:]) {
 			return "weir's variable " + Scripted
 		}
 	}
-	for _, form := range formsOf(call.looked) {
+	looked := call.looked
+	if strings.TrimSpace(looked) == strings.TrimSpace(call.command) && !o.repeats() {
+		looked = withoutFolders(looked)
+	}
+	for _, form := range formsOf(looked) {
 		o.read(form)
 	}
 	if o.named {
@@ -133,9 +138,14 @@ func withoutSigns(text string) string {
 
 // An order is a call as it is read for commands of Weir.
 type order struct {
-	named bool            // Weir's program
-	words map[string]bool // of reserved commands
-	steps int             // words that were looked at, once for each look
+	repeats func() bool     // whether the text may run words of it once more
+	named   bool            // Weir's program
+	words   map[string]bool // of reserved commands
+	steps   int             // words that were looked at, once for each look
+}
+
+func newOrder(text string) order {
+	return order{repeats: sync.OnceValue(func() bool { return repetitions().MatchString(text) }), words: map[string]bool{}}
 }
 
 // reservedWords are the words of reserved commands.
@@ -146,10 +156,9 @@ func (o *order) read(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		blanks := strings.Fields(line)
 		for i, blank := range blanks {
-			entered := isEntered(blanks, i)
 			for word := range strings.FieldsFuncSeq(blank, isSign) {
 				o.steps++
-				o.named = o.named || !entered && isProgram(word)
+				o.named = o.named || isProgram(word) && (!isEntered(blanks, i) || o.repeats())
 				if lower := strings.ToLower(word); slices.Contains(reservedWords, lower) {
 					o.words[lower] = true
 				}
@@ -167,6 +176,29 @@ func isEntered(words []string, i int) bool {
 		return strings.HasSuffix(word, ";") || slices.Contains([]string{"&&", "||", "|"}, word)
 	}
 	return (i == 1 || ends(words[i-2])) && (i+1 == len(words) || ends(words[i]) || ends(words[i+1]))
+}
+
+// repetitions stand in shells for words of elsewhere in a text: the last word, parameters, the history, the folder that
+// is entered, and other names of commands.
+var repetitions = pattern.New("[$]\\{?[_$^@*#!0-9]|!|PWD|BASH_|~\\+|\\bpwd\\s*[|)`]|[$]history|\\bhistory\\s*[|>0-9]|\\bfc\\s+-|\\balias\\s+\\S+=")
+
+// withoutFolders leaves the folders of git -C out of a command, as far as it is plain: up to there each word stands for
+// itself, so git it is that runs, and takes the word for a folder.
+func withoutFolders(text string) string {
+	plain := strings.IndexFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" ./~=@:,+-_&;", r)
+	})
+	if plain < 0 {
+		plain = len(text)
+	}
+	words := strings.SplitAfter(text[:plain], " ")
+	for i := 2; i < len(words); i++ {
+		first := i == 2 || words[i-3] == "&& " || strings.HasSuffix(words[i-3], "; ")
+		if first && words[i-2] == "git " && words[i-1] == "-C " && strings.HasSuffix(words[i], " ") && !strings.ContainsAny(words[i], "&;") {
+			words[i] = " "
+		}
+	}
+	return strings.Join(words, "") + text[plain:]
 }
 
 // isSign reports whether a sign is in no name, option, path or pattern of a file.
@@ -201,6 +233,9 @@ var (
 	// feeders run a command with arguments from elsewhere.
 	feeders = []string{"xargs", "parallel"}
 
+	// readers are programs that take the words of feeders for patterns and files.
+	readers = []string{"grep", "egrep", "fgrep", "cat", "head", "tail", "wc"}
+
 	// keywords of shells stand in front of a command.
 	keywords = []string{"if", "then", "elif", "else", "while", "until", "do", "!", "time", "coproc"}
 )
@@ -221,7 +256,10 @@ func (o *order) starts(text string) bool {
 
 // startsIn looks at the words of a part of a command, each once.
 func (o *order) startsIn(words []string) bool {
-	first, wraps, feeds, running := true, false, false, false
+	first, wraps, feeds, running, settled := true, false, false, false, false
+	if read := fedTo(words); slices.Contains(readers, read) {
+		return false
+	}
 	for i, word := range words {
 		o.steps++
 		bare := strings.Trim(word, `"'[]{},$`+"`")
@@ -230,7 +268,7 @@ func (o *order) startsIn(words []string) bool {
 		case running && word == "--":
 			return false // another program's
 		case running:
-			if strings.ContainsAny(word, hiding) {
+			if strings.Contains(word, "`") || !settled && strings.ContainsAny(word, hiding) {
 				return true
 			}
 		case (first || wraps) && (isProgram(bare) || isProgram(withoutSigns(bare))):
@@ -242,6 +280,7 @@ func (o *order) startsIn(words []string) bool {
 				return true
 			}
 			running = !isPlain(next) || next[0] == '-' || slices.ContainsFunc(reserved, func(command []string) bool { return command[0] == next })
+			settled = running && i+2 < len(words) && isSettled(next, words[i+2])
 			first = false
 		case first && strings.ContainsAny(bare, "<>"):
 			wraps = true // behind a redirection
@@ -253,6 +292,38 @@ func (o *order) startsIn(words []string) bool {
 		}
 	}
 	return false
+}
+
+// feederPlain are the options of xargs behind which the next word is an option or the program.
+var feederPlain = pattern.New(`^(?:-[0rtx]+|--null|--no-run-if-empty|-[nPL][0-9]+|-I\{\})$`)
+
+// fedTo returns the program that xargs at the beginning of a command runs, "" if its options leave that open.
+func fedTo(words []string) string {
+	if len(words) == 0 || words[0] != "xargs" {
+		return ""
+	}
+	for words = words[1:]; len(words) > 0 && feederPlain().MatchString(words[0]); {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// isSettled reports whether two words are a whole command of Weir that has no form for people, whatever follows.
+func isSettled(first, second string) bool {
+	group := false
+	for _, command := range reserved {
+		if command[0] != first {
+			continue
+		}
+		if len(command) == 1 || strings.HasPrefix(command[1], "-") || command[1] == second {
+			return false
+		}
+		group = true
+	}
+	return group && isPlain(second) && second[0] != '-'
 }
 
 // isPlain reports whether a word is a command as it reads, or asks for the help or the version.

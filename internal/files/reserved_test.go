@@ -25,6 +25,14 @@ func TestOrdersOfShells(t *testing.T) {
 		"w'e'ir $'\\x61pprove' K", ">o weir $x", "> o weir $x", "weir --help $x", "weir --help=false approve", "(cd weir; weir approve K)",
 		`subprocess.run(["weir", "approve"])`, `subprocess.run(["weir", "run"])`, "weir\u00a0approve K", "Weir APPROVE K",
 		"export WEIR_SCRIPTED_{APPROVAL,X}=1", "env WEIR_SCRIPTED_$''APPROVAL=1", "env WEIR_SCRIPTED_\\\nAPPROVAL=1", "WEIR_SCRI${z}PTED_APPROVAL=1",
+		"cd ~/bin/weir; $(basename $(pwd)) approve K", "cd ~/bin/weir; pwd | xargs basename | xargs -I{} {} approve K", "cd /usr/bin/weir; fc -s cd= approve",
+		"cd /usr/bin/weir; history | tail -2 | sh; approve", "cd /usr/bin/weir; $_ approve K", "cd /usr/bin/weir; ${_} approve K", "cd /usr/bin/weir; !$ approve K", "cd() { $1 approve K; }; cd weir", "cd weir; ${PWD##*/} approve K",
+		"git -C /usr/bin/weir; $_ approve K", "git() { $2 approve K; }; git -C weir", "git -C ~/weir -c alias.x='!*/* approve K' x", "alias git=; git -C weir approve K",
+		"echo 'git -C weir approve K' | sed 's/git -C //' | sh", "sed 's/git -C //' <<E | sh\ngit -C weir approve K\nE", "echo \"; git -C weir approve K\" | sed s/.*C// | sh",
+		"xgit -C weir approve K", "env git -C x weir approve K", "git -C x && weir approve K", "git -C weir; weir approve K", "git -C weir;weir approve K", "git -C weir&& approve K",
+		"xargs -I grep weir f", "xargs -a f -n 1 weir", "xargs sh -c 'grep weir' x", "xargs rg --pre weir", "xargs echo weir | sh", "xargs grep approve weir",
+		"xargs -P 2 -d grep weir session", "xargs env weir", "weir state backup `weir $x`", "weir state backup $(weir $x)", "weir state $x backup", "weir detect exceptions $x ID",
+		"weir session --store $x list", "weir reload $x", "weir state \"$x\"", "weir state backup; weir $x", "weir state restore $HOME/x",
 		"export $(printf WEIR_%s SCRIPTED_APPROVAL)=1", "set weir_scripted_approval=1",
 	}
 	ordinary := []string{
@@ -33,7 +41,10 @@ func TestOrdersOfShells(t *testing.T) {
 		"weir wrap -- npx -y @example/server $HOME", "weir wrap --name x -- sh -c 'ls *'", "weir --help", "weir lint --help", "if weir status; then echo yes; fi",
 		"go build -o weir ./cmd/weir", "timeout 60 go test ./weir", "sudo rm -rf build/weir", "sh -c 'weir status'", "env A=1 weir doctor", "git add weir && git push",
 		"cat <<E\nweir keeps *one* label\nE", `subprocess.run(["weir", "status"])`, "weir policy test policy.yaml", "npx weir-mcp status", "go test ./internal/approve -run Weir",
-		"cd weir/internal/approve && ls", "approve-all --yes", "weir lint *.json", "weir tools --config $HOME/weir.yaml", "echo approve", "rm *.o && echo deny",
+		`git -C ~/src/weir commit -m "deny what is not known"`, "git -C ~/src/weir add -A && git -C ~/src/weir commit -m 'approve: ask'", "git -C ../weir log --grep approve | head",
+		"git -C weir commit -m \"$(cat <<'EOF'\nhook: deny it\nEOF\n)\"", "find . -name '*.go' | xargs grep weir", "git ls-files | xargs -0 grep -n weir", "find . -print0 | xargs -0 -n10 grep -l weir",
+		"weir state backup $HOME/x", "weir session list --principal $USER", "weir audit show $n | head", "weir detect test *.toml",
+		"cd weir && pwd && git commit -m 'hook: a function of history()'", "cd weir/internal/approve && ls", "approve-all --yes", "weir lint *.json", "weir tools --config $HOME/weir.yaml", "echo approve", "rm *.o && echo deny",
 	}
 	for want, commands := range map[bool][]string{true: refused, false: ordinary} {
 		for _, command := range commands {
@@ -104,7 +115,7 @@ func TestOrdersIsLinear(t *testing.T) {
 	for _, word := range []string{"weir ", "weir status ", "sudo ", "cd ", "weir;", "a=", "we?r ", "${", "$(", "[", "kill ", "mv "} {
 		count := func(size int) int {
 			text := strings.Repeat(word, size/len(word))
-			o := order{words: map[string]bool{}}
+			o := newOrder(text)
 			for _, form := range formsOf(text) {
 				o.read(form)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-mcp/weir/internal/gateway"
 	"github.com/weir-mcp/weir/internal/home"
 	"github.com/weir-mcp/weir/internal/remedy"
+	"github.com/weir-mcp/weir/internal/upstream"
 	"github.com/weir-mcp/weir/overlay"
 	"github.com/weir-mcp/weir/overlay/catalogue"
 )
@@ -52,8 +53,13 @@ func (s *Setup) Servers(keys *Keychain) ([]gateway.Server, error) {
 	return servers, nil
 }
 
+// Who returns a server as overlays are matched with it.
+func Who(name string, spec *upstream.Spec) overlay.Server {
+	return overlay.Server{Name: name, Command: spec.Command, URL: spec.URL, Env: spec.Env}
+}
+
 func (s *Setup) overlayOf(server gateway.Server) (*overlay.Overlay, error) {
-	who := overlay.Server{Name: server.Name, Command: server.Spec.Command, URL: server.Spec.URL}
+	who := Who(server.Name, &server.Spec)
 	own := s.Overlays.For(who)
 	find := func() (*overlay.Overlay, error) { return catalogue.For(who) }
 	for _, c := range s.Config.Servers {

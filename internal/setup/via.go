@@ -7,32 +7,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/upstream"
-	"github.com/weir-mcp/weir/overlay"
 )
 
-// plainWords are, by program, the words and options before a package or a file that leave open no other code than that.
-// Of -e and --env follows the name of a variable.
+// plainWords are, by program, the words and options before a file, or before other options, that leave open
+// no other code than that.
 var plainWords = map[string]string{
-	"npx":    "-y --yes -q --quiet --",
-	"bunx":   "",
-	"pnpm":   "dlx",
-	"yarn":   "dlx",
 	"node":   "--enable-source-maps --no-warnings --",
-	"bun":    "run x",
+	"bun":    "run",
 	"deno":   "run -A --allow-all --allow-env --allow-net --allow-read --allow-write -q --quiet",
-	"uvx":    "-q --quiet --",
-	"uv":     "tool run -q --quiet --",
-	"pipx":   "run",
-	"python": "-u -B -I -E -s -m",
+	"uv":     "run -q --quiet --",
+	"python": "-u -B -I -E -s",
 	"go":     "run",
+	"npm":    "exec x", "pnpm": "dlx", "yarn": "dlx", "pipx": "run",
 	"docker": dockerWords, "podman": dockerWords, "nerdctl": dockerWords,
 }
 
-const dockerWords = "container run -i --interactive -t --tty -it -ti --rm --init -e --env"
-
-var versionEnd = pattern.New(`^(\[[\w.,-]*\])?((==|@)[\w.+!^~*-]*)?$|^(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
+const dockerWords = "container run -i --interactive -t --tty -it -ti --rm --init"
 
 // via returns the program or the address by which a server is reached, for people. Of the arguments only a package and
 // a file are told, and of a URL the host: the others may be secrets. Neither is told where another argument comes
@@ -49,25 +40,15 @@ func via(spec *upstream.Spec) string {
 		return ""
 	}
 	told, args := spec.Command[0], behindPlain(spec.Command)
-	if len(args) == 0 {
-		return told
-	}
-	first, name := args[0], (overlay.Server{Command: spec.Command}).Package()
-	switch {
-	case strings.HasPrefix(first, "-"):
-		return told + ", with options that are not shown"
-	case isFile(spec.Dir, first):
-		return told + " " + first
-	case fromRegistry(first, name):
+	switch name := Who("", spec).Package(); {
+	case name != "":
 		return told + " " + name
+	case len(args) > 0 && strings.HasPrefix(args[0], "-"):
+		return told + ", with options that are not shown"
+	case len(args) > 0 && isFile(spec.Dir, args[0]):
+		return told + " " + args[0]
 	}
 	return told
-}
-
-// fromRegistry reports whether an argument is a package and perhaps a version: other texts behind the name are sources.
-func fromRegistry(arg, name string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(arg, "npm:"), name)
-	return ok && name != "" && !strings.Contains(name, "://") && versionEnd().MatchString(rest)
 }
 
 // behindPlain returns the arguments of a command behind its plain words.
@@ -77,13 +58,7 @@ func behindPlain(command []string) []string {
 	plain := strings.Fields(plainWords[strings.TrimRight(name, "0123456789.")])
 	args := command[1:]
 	for len(args) > 0 && slices.Contains(plain, args[0]) {
-		takes := args[0] == "-e" || args[0] == "--env"
-		if takes && (len(args) == 1 || strings.Contains(args[1], "=")) { // a value may be code to a runtime
-			break
-		}
-		if args = args[1:]; takes {
-			args = args[1:]
-		}
+		args = args[1:]
 	}
 	return args
 }

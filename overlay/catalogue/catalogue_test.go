@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,7 +153,7 @@ func matched(t *testing.T, name string) (all []overlay.Server) {
 	t.Helper()
 	var file struct {
 		Overlays []struct {
-			Match []struct{ Package, Command, URL, Version string }
+			Match []struct{ Package, Registry, Command, URL, Version string }
 		}
 	}
 	src, err := os.ReadFile(name)
@@ -168,11 +169,36 @@ func matched(t *testing.T, name string) (all []overlay.Server) {
 			all = append(all, overlay.Server{URL: strings.ReplaceAll(m.URL, "*", "a")})
 		case m.Command != "":
 			all = append(all, overlay.Server{Command: []string{m.Command}}, overlay.Server{Command: []string{`C:\bin\` + m.Command + ".EXE", "stdio"}})
-		case m.Version == "":
-			all = append(all, overlay.Server{Command: []string{"npx", "-y", strings.ToUpper(m.Package)}})
-			fallthrough
 		default:
-			all = append(all, overlay.Server{Command: []string{"uvx", strings.ReplaceAll(m.Package, "-", "_")}})
+			all = append(all, running(t, m.Package, m.Registry)...)
+		}
+	}
+	return all
+}
+
+// published are the names that two registries have for packages of the same people, or with entries for both.
+var published = []string{"mcp-obsidian", "kubernetes-mcp-server"}
+
+// running returns servers that run a package. Only a name that one registry can have needs none.
+func running(t *testing.T, name, registry string) (all []overlay.Server) {
+	t.Helper()
+	scoped, path := strings.HasPrefix(name, "@"), strings.Contains(name, "/")
+	if (registry == "") != (path || slices.Contains(published, name)) {
+		t.Errorf("%s: registry %q", name, registry)
+	}
+	run := func(command ...string) { all = append(all, overlay.Server{Command: command}) }
+	if scoped || !path && registry != "pypi" {
+		run("npx", "-y", strings.ToUpper(name))
+	}
+	if !path && registry != "npm" {
+		run("uvx", strings.ReplaceAll(name, "-", "_"))
+	}
+	if path && !scoped {
+		run("docker", "run", "-i", name)
+		run("go", "run", name+"@v1")
+		all = slices.DeleteFunc(all, func(s overlay.Server) bool { return s.Package() == "" }) // no path of a Go module
+		if len(all) == 0 {
+			t.Errorf("%s is neither an image nor a path of a Go module", name)
 		}
 	}
 	return all
