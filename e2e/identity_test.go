@@ -93,7 +93,7 @@ func (b bearing) connect(t *testing.T, endpoint, protocol string, asked *int) *m
 // its host answers; one that is an approver can; nobody comes in without a token, or with one for another service.
 func TestPrincipals(t *testing.T) {
 	needEnabled(t)
-	port := freePort(t)
+	port := freePort()
 	endpoint := "http://127.0.0.1:" + port + "/mcp"
 	p := startProvider(t, endpoint)
 	dir := files(t)
