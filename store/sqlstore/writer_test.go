@@ -30,7 +30,7 @@ func TestWriterDoesNotComeBack(t *testing.T) {
 	if h := db.Health(); h.State != Stalled {
 		t.Errorf("it is %v", h.State)
 	}
-	db.writer.opts.Timeout = time.Minute // what a slow disk writes later is an entry too
+	db.writer.opts.Timeout = time.Minute // an entry that a slow disk takes its time for counts too
 	<-db.writer.turn
 	for deadline := time.Now().Add(time.Minute); add() != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
