@@ -3,6 +3,7 @@ package kit_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +111,16 @@ func TestGatewaysThatHang(t *testing.T) {
 		if _, err := bad.Check(t.Context()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A gateway that starts no more, once it has left a call in the newest revision without an answer, holds up nobody.
+func TestGatewayThatStartsNoMore(t *testing.T) {
+	t.Parallel()
+	g := gateway("starts no more, by " + filepath.Join(t.TempDir(), "mark"))
+	g.Timeout = 250 * time.Millisecond
+	r, err := g.Check(t.Context())
+	if err != nil || len(failing(r, kit.Failed)) == 0 {
+		t.Errorf("it fails nothing: %v", err)
 	}
 }
