@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 		{"extensions", true, extensions},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			port := freePort(t)
+			port := freePort()
 			serve(t, target{Command: server, Args: []string{
 				"-http", "127.0.0.1:" + port, fmt.Sprintf("-stateless=%v", c.stateless),
 			}}, port)

@@ -218,7 +218,7 @@ func (m *member) end(t *testing.T) {
 	m.in.Close()
 	select {
 	case <-m.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Error("weir still runs; its goroutines are on standard error")
 		_ = m.cmd.Process.Signal(syscall.SIGQUIT)
 		<-m.ended
@@ -251,7 +251,7 @@ func (m *member) read(t *testing.T, hand func(id string, answer message)) {
 // gone waits until no process of the configuration is left, and so nothing more happens.
 func (c *counted) gone(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); len(processes(c.dir)) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(processes(c.dir)) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes left behind: %v", processes(c.dir))
 		}

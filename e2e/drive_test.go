@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -205,15 +207,19 @@ func decode(t *testing.T, data []byte, into any) {
 	}
 }
 
-// freePort returns a port of the loopback address that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+var lastPort atomic.Uint32
+
+func init() { lastPort.Store(rand.Uint32()) }
+
+// freePort returns a port of the loopback address that nobody listens on. It is none of those that the system gives to connections
+// and to listeners that name none, and each is returned once: so nobody takes it before a server does.
+func freePort() string {
+	for {
+		port := fmt.Sprint(10_000 + lastPort.Add(1)%20_000)
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil && l.Close() == nil {
+			return port
+		}
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // serve starts a command that listens on a loopback port, waits until it does, and stops it when the test ends.
@@ -238,7 +244,7 @@ func serve(t *testing.T, server target, port string) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() { stop(t, cmd, ended, &output) })
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		if conn, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second); err == nil {
 			conn.Close()
@@ -262,7 +268,7 @@ func stop(t *testing.T, cmd *exec.Cmd, ended chan error, output *bytes.Buffer) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(15 * time.Second):
+	case <-time.After(patience):
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the test fails already
 		<-ended
 		t.Errorf("%s did not end on SIGTERM", cmd.Path)

@@ -154,18 +154,11 @@ type gateway struct {
 
 // start runs Weir until stop.
 func (h hosted) start(ctx context.Context, dir, config string) (*gateway, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
+	address := "127.0.0.1:" + freePort()
 	cmd := exec.CommandContext(ctx, h.Weir, "run", "--config", config, "--listen", address)
 	cmd.Env, cmd.Stderr = h.environment(dir), os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func runEnabled(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
-	return code, leftovers(10*time.Second, world.weir, world.scripts)
+	return code, leftovers(world.weir, world.scripts)
 }
 
 // build returns the absolute path of the program under test.
@@ -96,7 +96,7 @@ func build(dir string) (string, error) {
 
 // leftovers waits until no process has one of the paths on its command line any more, and names those that still
 // have when the patience is over.
-func leftovers(patience time.Duration, paths ...string) error {
+func leftovers(paths ...string) error {
 	deadline := time.Now().Add(patience)
 	for {
 		alive := processes(paths...)

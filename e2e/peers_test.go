@@ -92,7 +92,7 @@ func judge(t *testing.T, p result, path string) (counts [4]string) {
 	if err := os.WriteFile(filepath.Join(dir, "kit.txt"), []byte("kit"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := strings.ReplaceAll(p.command, "8724", freePort(t))
+	command := strings.ReplaceAll(p.command, "8724", freePort())
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec weir conformance "+p.kind+" --timeout 5s --json report.json "+command)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),

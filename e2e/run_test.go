@@ -50,14 +50,14 @@ func run(t *testing.T, config string, flags ...string) target {
 
 // listen starts `weir run` as an HTTP server and returns its endpoint.
 func listen(t *testing.T, config string, flags ...string) target {
-	port := freePort(t)
+	port := freePort()
 	serve(t, run(t, config, append(flags, "--listen", "127.0.0.1:"+port)...), port)
 	return target{URL: "http://127.0.0.1:" + port + "/mcp"}
 }
 
 // remote starts a server that speaks HTTP and returns how to reach it.
 func remote(t *testing.T, server target, path string) target {
-	port := freePort(t)
+	port := freePort()
 	server.Args = append(slices.Clone(server.Args), port)
 	server.Env = map[string]string{"PORT": port}
 	serve(t, server, port)

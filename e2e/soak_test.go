@@ -68,7 +68,7 @@ func startSoak(t *testing.T, servers int, stderr io.Writer) *soak {
 		_ = s.cmd.Process.Kill()
 		<-s.ended
 		out.Close()
-		if err := leftovers(10*time.Second, filepath.Dir(log)); err != nil {
+		if err := leftovers(filepath.Dir(log)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,12 +145,12 @@ func (s *soak) done(m message, text string) {
 }
 
 // ends waits for the program to end by itself.
-func (s *soak) ends(within time.Duration) {
+func (s *soak) ends() {
 	s.t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(within):
-		s.t.Fatalf("weir still runs after %v", within)
+	case <-time.After(patience):
+		s.t.Fatalf("weir still runs after %v", patience)
 	}
 }
 
@@ -265,14 +265,14 @@ func TestWeirIsKilled(t *testing.T) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	s.ends(5 * time.Second)
-	if err := leftovers(10*time.Second, filepath.Dir(s.log)); err != nil {
+	s.ends()
+	if err := leftovers(filepath.Dir(s.log)); err != nil {
 		t.Error(err)
 	}
 	if n := s.checkRecord(); n < 100 {
 		t.Errorf("only %d calls reached the servers", n)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(pids) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(pids) > 0; time.Sleep(50 * time.Millisecond) {
 		if !alive(pids[0]) {
 			pids = pids[1:]
 		} else if time.Now().After(deadline) {
@@ -300,7 +300,7 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	s.done(got["flood"], "done")
 	s.done(got["other"], "done")
 	s.in.Close()
-	s.ends(20 * time.Second)
+	s.ends()
 }
 
 // TestServerFloodsNotifications has a server send 100,000 of them.
@@ -330,7 +330,7 @@ func TestHostNeverReads(t *testing.T) {
 			} else if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			s.ends(30 * time.Second)
+			s.ends()
 		})
 	}
 }
@@ -362,7 +362,7 @@ func TestTwoHundredServers(t *testing.T) {
 		t.Errorf("%d calls reached the servers, want 200", n)
 	}
 	s.in.Close()
-	s.ends(20 * time.Second)
+	s.ends()
 }
 
 // TestThousandAtOnce has a thousand calls in flight at one time.

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -130,12 +129,7 @@ func callStdio(t *testing.T, cmd *exec.Cmd) <-chan string {
 // callHTTP is callStdio over HTTP.
 func callHTTP(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := freeAddress()
 	cmd.Args = append(cmd.Args, "--listen", address)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -143,11 +137,8 @@ func callHTTP(t *testing.T, cmd *exec.Cmd) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
 		session := ""
-		for range 500 { // until it listens
-			if session = postTo(address, "", initialize, nil); session != "" {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
+		for end := time.Now().Add(patience); session == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // until it listens
+			session = postTo(address, "", initialize, nil)
 		}
 		var body string
 		postTo(address, session, waitCall, &body)

@@ -88,7 +88,7 @@ func newFactsWrapper(t *testing.T) (w *wrapper, config string) {
 func (w *wrapper) counted(id string, calls int) {
 	w.t.Helper()
 	var last string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		_, last = w.run("", "session", "list", "--json")
 		var all struct {
 			Sessions []struct {

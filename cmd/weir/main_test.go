@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -84,14 +87,29 @@ func sameEvents(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// patience is how long something may take on a slow machine that has to come soon.
+const patience = time.Minute
+
 // freePort is "freeport VAR": it sets the variable to a port of the loopback address on which nothing listens.
 func freePort(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(freeAddress())
 	ts.Check(err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(err)
-	ts.Check(l.Close())
 	ts.Setenv(args[0], port)
+}
+
+var lastPort atomic.Uint32
+
+func init() { lastPort.Store(rand.Uint32()) }
+
+// freeAddress returns an address of the loopback interface at which nothing listens. Its port is none of those that the
+// system gives to connections and to listeners that name none, and each is returned once: so nobody takes it before weir does.
+func freeAddress() string {
+	for {
+		address := fmt.Sprint("127.0.0.1:", 10_000+lastPort.Add(1)%20_000)
+		if l, err := net.Listen("tcp", address); err == nil && l.Close() == nil {
+			return address
+		}
+	}
 }
 
 // status is "status CODE COMMAND ARGUMENT…": like exec, for a command that must end with the given status.
@@ -112,7 +130,7 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 // and prints status and body. It waits for the server to listen.
 func post(ts *testscript.TestScript, _ bool, args []string) {
 	body := ts.ReadFile(args[1])
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequest(http.MethodPost, args[0], strings.NewReader(body))
 		ts.Check(err)
 		req.Header.Set("Content-Type", "application/json")

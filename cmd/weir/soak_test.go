@@ -65,12 +65,7 @@ func startSoaker(t *testing.T) *soaker {
 	if err := errors.Join(os.Symlink(exe, weir), os.WriteFile(filepath.Join(dir, "weir.yaml"), []byte(config), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := freeAddress()
 	s := &soaker{url: "http://" + address + "/mcp", client: &http.Client{Timeout: time.Minute}}
 	s.cmd = &exec.Cmd{
 		Path: weir, Args: []string{"weir", "run", "--log-level", "error", "--config", filepath.Join(dir, "weir.yaml"), "--listen", address},

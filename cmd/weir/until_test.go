@@ -25,7 +25,7 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 	body := ts.ReadFile(args[1])
 	want := regexp.MustCompile(args[2])
 	var last string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(30 * time.Millisecond) {
 		if last = request(ts, args[0], body); want.MatchString(last) {
 			return
 		}
@@ -63,7 +63,7 @@ func request(ts *testscript.TestScript, url, body string) string {
 // eventually is "eventually REGEXP COMMAND ARGUMENT…": it runs the command again and again until its output matches.
 func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile(args[0])
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		ts.Check(ts.Exec(args[1], args[2:]...))
 		if want.MatchString(ts.ReadFile("stdout")) {
 			return

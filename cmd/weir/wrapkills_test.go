@@ -28,7 +28,7 @@ import (
 // wrapsOwner returns the process that decides for the wraps, once there is one other than the one before.
 func (w *wrapper) wrapsOwner(before int) int {
 	w.t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		dirs, err := filepath.Glob("/proc/[0-9]*")
 		if err != nil {
 			w.t.Fatal(err)
@@ -43,7 +43,6 @@ func (w *wrapper) wrapsOwner(before int) int {
 				return pid
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	w.t.Fatal("no process decides for the wraps")
 	return 0
@@ -55,12 +54,11 @@ const lostAnswer = "this request may or may not have been carried out"
 // serverAfter returns the process group of the server of a wrap, once it is another one than before.
 func (s *wrapped) serverAfter(before int) int {
 	s.t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		text, _ := os.ReadFile(filepath.Join(s.data, "pid")) // it may be being written
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid != before {
 			return pid
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	s.t.Fatal("the server is not started again")
 	return 0

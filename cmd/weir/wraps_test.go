@@ -338,12 +338,11 @@ func TestNamesOfWraps(t *testing.T) {
 
 // dead waits until a process is no more, or waits to be reaped. The shell in its group ends later.
 func dead(pid int) bool {
-	for range 100 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(text), ") Z ") {
 			return true
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	return false
 }
@@ -368,7 +367,7 @@ func TestWrapKilled(t *testing.T) {
 	if err := syscall.Kill(-again.server(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for range 50 { // it may take a second to be tried again
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // it may take a second to be tried again
 		if again.call("list_files", `{}`, "") {
 			return
 		}

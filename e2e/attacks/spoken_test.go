@@ -99,10 +99,7 @@ func TestWordsOfATrustedServer(t *testing.T) {
 			}})
 			h.line(`{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"fetch_page","arguments":{},"_meta":{"progressToken":5}}}`)
 			told := func() bool { return len(h.hears(order)) > 0 || len(h.questions()) > 0 || h.reached("web", `"id":77`) }
-			for range 200 {
-				if told() {
-					break
-				}
+			for end := time.Now().Add(patience); !told() && time.Now().Before(end); {
 				time.Sleep(20 * time.Millisecond)
 			}
 			if !told() {

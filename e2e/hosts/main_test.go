@@ -67,7 +67,7 @@ func runEnabled(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
-	return code, leftovers(10*time.Second, world.weir, world.modules, self)
+	return code, leftovers(world.weir, world.modules, self)
 }
 
 // build returns the absolute path of the program under test.
@@ -84,7 +84,7 @@ func build(dir string) (string, error) {
 
 // leftovers waits until no process runs a program or script below one of the paths, and names those that still do when the patience is
 // over.
-func leftovers(patience time.Duration, paths ...string) error {
+func leftovers(paths ...string) error {
 	deadline := time.Now().Add(patience)
 	for {
 		var alive []string

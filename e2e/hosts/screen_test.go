@@ -31,7 +31,7 @@ func newScreen(r *rig, name string, args ...string) *screen {
 	r.t.Cleanup(func() {
 		s.tmux("kill-server")
 		os.RemoveAll(dir)
-		if err := leftovers(patience, world.weir, world.modules); err != nil {
+		if err := leftovers(world.weir, world.modules); err != nil {
 			r.t.Error(err)
 		}
 	})

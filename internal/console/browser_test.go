@@ -231,11 +231,21 @@ func focusOf(t *testing.T, b *tab, selector string) (name string) {
 func TestBrowserFollows(t *testing.T) {
 	b := open(t, "")
 	s := serve(t, story())
+	news := make(chan bool, 100)
+	chromedp.ListenTarget(b, func(ev any) {
+		if _, ok := ev.(*network.EventEventSourceMessageReceived); ok {
+			news <- true
+		}
+	})
 	b.run(t, chromedp.Navigate(s.console.LoginLink()), chromedp.WaitVisible("#s-open"))
 	if err := s.Answer(b, "A", "deny", ""); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // the first news only tell where things stand
+	select {
+	case <-news: // the first only tell where things stand
+	case <-b.Done():
+		t.Fatal("no news")
+	}
 	if err := s.Answer(b, "B", "deny", ""); err != nil {
 		t.Fatal(err)
 	}

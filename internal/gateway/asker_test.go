@@ -173,7 +173,7 @@ func (a *asker) block(ctx context.Context, _ *mcp.CallToolRequest, _ any) (*mcp.
 	case <-ctx.Done():
 		a.blocked <- "cancelled"
 	case <-a.over:
-	case <-time.After(3 * time.Second):
+	case <-time.After(time.Minute):
 		a.blocked <- "not cancelled"
 	}
 	return said("over")

@@ -233,7 +233,7 @@ func TestLogsAndProgressInEveryPairing(t *testing.T) {
 
 func TestChangesAreAnnouncedInEveryPairing(t *testing.T) {
 	pairings(t, func(t *testing.T, p *pairing) {
-		changed, updated := make(chan any, 10), make(chan any, 10)
+		changed, updated := make(chan any, 4096), make(chan any, 4096)
 		s := p.connect(t, &mcp.ClientOptions{
 			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
 			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
@@ -241,8 +241,9 @@ func TestChangesAreAnnouncedInEveryPairing(t *testing.T) {
 		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "test://watched"}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // the SDK's client does not wait for the acknowledgement
-		callTool(t, s, "change", nil)
+		for end := time.Now().Add(time.Minute); (len(changed) == 0 || len(updated) == 0) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			callTool(t, s, "change", nil) // again, as the SDK's client does not wait for the acknowledgement
+		}
 		soon(t, changed)
 		if got := soon(t, updated); got != "test://watched" {
 			t.Errorf("%v was updated", got)
@@ -278,7 +279,7 @@ func soon(t *testing.T, c chan any) any {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing came")
 		return nil
 	}

@@ -58,6 +58,9 @@ var goodAnswers = map[string]string{
 	"logging/setLevel":         `{"jsonrpc":"2.0","id":ID,"result":{}}`,
 }
 
+// listed is in the good answers to the requests for lists.
+var listed = map[string]string{"tools/list": `"look"`, "prompts/list": `"name":"p"`, "resources/list": `"x://a"`}
+
 // requests are those of a host, and whether a call of the agent reaches the server by it.
 var requests = []struct {
 	method, params string
@@ -222,10 +225,17 @@ func (r *rig) hears(t *testing.T, bad string, object bool) {
 	t.Helper()
 	w := r.wire(t)
 	for _, q := range requests {
-		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, q.method, q.params))
-		got := w.recv()
-		for !strings.Contains(got, `"id":7`) {
-			got = w.recv()
+		ask := func() string {
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, q.method, q.params))
+			for {
+				if got := w.recv(); strings.Contains(got, `"id":7`) {
+					return got
+				}
+			}
+		}
+		got := ask()
+		for has := listed[q.method]; bad != q.method && bad != "initialize" && !strings.Contains(got, has); {
+			got = ask() // on a slow machine the server comes after the startup
 		}
 		failure, isError := rawjson.Get([]byte(got), "error")
 		mine := q.method == bad

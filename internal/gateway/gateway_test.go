@@ -172,7 +172,7 @@ func (r *rig) stdio(t *testing.T, protocol string, opts *mcp.ClientOptions) *mcp
 			if err != nil {
 				t.Errorf("serving stdio: %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the gateway did not notice that its host left")
 		}
 	})

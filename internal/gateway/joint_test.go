@@ -74,7 +74,7 @@ func connections(g *gateway.Gateway) int { return g.Status().Servers[0].Connecti
 // awaits waits for something that comes in its own time.
 func awaits(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for range 400 {
+	for range 2400 {
 		if condition() {
 			return
 		}

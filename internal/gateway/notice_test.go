@@ -47,7 +47,7 @@ func (l *listener) options(answer string) *mcp.ClientOptions {
 			if v := r.Session.InitializeResult().ProtocolVersion; v >= "2025-06-18" && v < newEra { // others are asked after the call
 				select {
 				case <-l.waited:
-				case <-time.After(10 * time.Second):
+				case <-time.After(time.Minute):
 				}
 			}
 			return &mcp.ElicitResult{Action: answer, Content: filledIn}, nil
@@ -58,7 +58,7 @@ func (l *listener) options(answer string) *mcp.ClientOptions {
 // logged waits until something was logged.
 func (l *listener) logged(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		l.mu.Lock()
 		all := strings.Join(l.logs, "\n")
 		l.mu.Unlock()

@@ -509,7 +509,7 @@ func TestDeadServerIsStartedAgain(t *testing.T) {
 // waitFor waits until the file holds the text.
 func waitFor(t *testing.T, path, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if data, _ := os.ReadFile(path); strings.Contains(string(data), text) {
 			return
 		}

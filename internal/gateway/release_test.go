@@ -100,7 +100,7 @@ func TestEndedSessionsAreReleased(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	n := left()
-	for range 400 { // DELETE does not wait for the end
+	for range 2400 { // DELETE does not wait for the end
 		if n == 0 {
 			break
 		}

@@ -82,7 +82,7 @@ func TestReloadServers(t *testing.T) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the host was not told")
 		}
 	})
@@ -162,7 +162,7 @@ esac; done`}}}
 // await waits for a file to be there.
 func await(t *testing.T, path string) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}

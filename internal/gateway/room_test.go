@@ -82,7 +82,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	id := post(t, srv.URL, "", opens).Header.Get("Mcp-Session-Id")
 	for _, want := range []int64{1, 0} {
 		for n := 0; limits.Processes.Usage().Used != want; n++ {
-			if n == 400 {
+			if n == 2400 {
 				t.Fatalf("%+v, want %d", limits.Processes.Usage(), want)
 			}
 			time.Sleep(25 * time.Millisecond)

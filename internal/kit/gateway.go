@@ -101,6 +101,7 @@ func (h *host) restart(ctx context.Context) error {
 	}
 	h.back.begin(nil)
 	h.timeout = 0
+	defer func() { h.timeout = h.gateway.Timeout }()
 	ctx, cancel := context.WithTimeout(ctx, h.gateway.Start)
 	defer cancel()
 	p := h.gateway.Program
@@ -113,7 +114,7 @@ func (h *host) restart(ctx context.Context) error {
 	if err := h.greet(ctx); err != nil {
 		return err
 	}
-	h.timeout, h.start = h.gateway.Timeout, h.id
+	h.start = h.id
 	return nil
 }
 

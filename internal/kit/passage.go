@@ -78,6 +78,10 @@ func (h modernHost) check(ctx context.Context) error {
 	}
 	h.count(k.discover, "server/discover", "")
 	for _, p := range probes {
+		if h.silent >= maxSilent {
+			h.count(checkOf(p), p.ID, errSilent.Error())
+			continue
+		}
 		problem, ends := h.holds(ctx, p)
 		if ends != nil && h.restart(ctx) != nil {
 			h.silent = maxSilent

@@ -95,18 +95,18 @@ func (c *client) reopen(ctx context.Context, begin func(context.Context) error) 
 		c.wire.close()
 	}
 	c.timeout = 0
+	defer func() { c.timeout = c.server.Timeout }()
 	ctx, cancel := context.WithTimeout(ctx, c.server.Start)
 	defer cancel()
-	var err error
-	if c.wire, err = connect(ctx, c.server.Program, c.server.URL); err != nil {
-		return err
+	w, err := connect(ctx, c.server.Program, c.server.URL)
+	if err != nil {
+		return err // the wire is the one before, which is closed
 	}
+	c.wire = w
 	if err = begin(ctx); err != nil {
 		c.wire.close()
-		return err
 	}
-	c.timeout = c.server.Timeout
-	return nil
+	return err
 }
 
 // definitions checks what the tools say of themselves.

@@ -172,7 +172,7 @@ func (r *rig) ask(t *testing.T, binding string) *approve.Pending {
 // counted waits until as much was counted as is wanted.
 func (r *rig) counted(t *testing.T, want ...notify.Count) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		diff := cmp.Diff(want, r.n.Counts())
 		if diff == "" {
 			return
@@ -310,7 +310,7 @@ func TestNoAnswer(t *testing.T) {
 // judged waits until the first response was judged: it is counted, or the question is asked again.
 func (r *rig) judged(t *testing.T, rec *receiver) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); len(r.n.Counts()) == 0 && len(rec.requests()) < 2; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(r.n.Counts()) == 0 && len(rec.requests()) < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing becomes of the response")
 		}

@@ -248,16 +248,32 @@ func TestStreamWrite(t *testing.T) {
 	}
 }
 
+// A telling writer closes begun when it is written to.
+type telling struct {
+	io.WriteCloser
+	begun chan struct{}
+	once  sync.Once
+}
+
+func (w *telling) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.begun) })
+	return w.WriteCloser.Write(p)
+}
+
 // A peer that does not read holds up nobody beyond their context, and messages stay whole.
 func TestStreamWriteBlocked(t *testing.T) {
 	r, w := io.Pipe()
-	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), w, nil)
+	begun := make(chan struct{})
+	s := rpc.NewStream(io.NopCloser(strings.NewReader("")), &telling{WriteCloser: w, begun: begun}, nil)
 	for _, method := range []string{"notifications/begun", "notifications/queued"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if err := s.Write(ctx, rpc.NewNotification(method, nil)); err != context.DeadlineExceeded {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-begun
+			cancel()
+		}()
+		if err := s.Write(ctx, rpc.NewNotification(method, nil)); err != context.Canceled {
 			t.Errorf("%s: %v", method, err)
 		}
-		cancel()
 	}
 	go func() {
 		_ = s.Write(context.Background(), rpc.NewNotification("notifications/later", nil))

@@ -94,7 +94,7 @@ func TestClients(t *testing.T) {
 			}
 			select {
 			case <-changed:
-			case <-time.After(5 * time.Second):
+			case <-time.After(patience):
 				t.Error("no list_changed")
 			}
 			if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "nonesuch"}); err == nil ||

@@ -272,7 +272,7 @@ func start(t testing.TB, y *toy, opts streamable.Options) (url string, h *stream
 func noneLeft(t testing.TB) {
 	t.Helper()
 	var stacks []byte
-	for range 100 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		stacks = make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		left := 0
@@ -284,19 +284,20 @@ func noneLeft(t testing.TB) {
 		if left == 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("goroutines left:\n%s", stacks)
 }
 
+// patience is how long something may take on a slow machine that has to come soon.
+const patience = time.Minute
+
 // eventually fails the test if condition does not become true.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for range 500 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if condition() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("not in time: %s", what)
 }

@@ -202,7 +202,7 @@ func TestClose(t *testing.T) {
 			if err := conn.Close(); err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > patience {
 				t.Errorf("took %v", took)
 			}
 			if !errors.Is(conn.Err(), upstream.ErrClosed) {
@@ -243,13 +243,7 @@ func checkSleeper(t *testing.T, w *watcher, kind string) {
 		}
 		return
 	}
-	for range 100 {
-		if !running(params.PID) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the server's child lives")
+	eventually(t, "the end of the server's child", func() bool { return !running(params.PID) })
 }
 
 // Old servers may do anything but answer when they are asked for something before the handshake.
@@ -293,7 +287,11 @@ func TestDialErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			checkLeaks(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			within := patience
+			if test.want == "deadline exceeded" {
+				within = 500 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			conn, err := upstream.Dial(ctx, test.spec, test.hello, options(new(watcher)))
 			if err == nil || !strings.Contains(err.Error(), test.want) {

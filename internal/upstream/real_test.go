@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-mcp/weir/internal/rpc"
 	"github.com/weir-mcp/weir/internal/upstream"
@@ -92,14 +91,24 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := new(watcher)
 			conn := dial(t, server(t), "", w)
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if _, err := conn.Call(ctx, "tools/call", json.RawMessage(`{"name":"wait","arguments":{}}`)); err != context.DeadlineExceeded {
+			waited := func(times string) {
+				t.Helper()
+				eventually(t, times, func() bool {
+					return strings.Contains(call(t, conn, "tools/call", `{"name":"waited","arguments":{}}`), times)
+				})
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			given := make(chan error, 1)
+			go func() {
+				_, err := conn.Call(ctx, "tools/call", json.RawMessage(`{"name":"wait","arguments":{}}`))
+				given <- err
+			}()
+			waited("began 1, ended 0")
+			cancel()
+			if err := <-given; err != context.Canceled {
 				t.Fatalf("got %v", err)
 			}
-			eventually(t, "the tool was cancelled", func() bool {
-				return strings.Contains(call(t, conn, "tools/call", `{"name":"waited","arguments":{}}`), `"1"`)
-			})
+			waited("began 1, ended 1")
 			if defects := w.reasons(); len(defects) > 0 {
 				t.Errorf("defects %q", defects)
 			}

@@ -37,7 +37,7 @@ func serveKind(kind string) {
 		_ = sdkServer(modernOnly).Run(context.Background(), &mcp.StdioTransport{})
 	case "sleeper":
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(time.Minute)
+		time.Sleep(2 * patience)
 	default:
 		serveHostile(kind, os.Stdin, os.Stdout)
 	}
@@ -49,10 +49,10 @@ var (
 )
 
 // sdkServer is a server of the official SDK. Its tools: greet; wait, which waits until it is cancelled, and waited,
-// which says how often that was; change, which changes the list of tools; ask, which asks the client for its roots.
+// which says how often it began and ended; change, which changes the list of tools; ask, which asks the client for its roots.
 func sdkServer(versions []string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, &mcp.ServerOptions{SupportedProtocolVersions: versions})
-	var waited atomic.Int64
+	var began, waited atomic.Int64
 	text := func(format string, args ...any) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}, nil, nil
 	}
@@ -63,12 +63,13 @@ func sdkServer(versions []string) *mcp.Server {
 	}
 	add("greet", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) { return text("hello") })
 	add("wait", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
+		began.Add(1)
 		<-ctx.Done()
 		waited.Add(1)
 		return nil, nil, ctx.Err()
 	})
 	add("waited", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
-		return text("%d", waited.Load())
+		return text("began %d, ended %d", began.Load(), waited.Load())
 	})
 	add("change", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 		add("new", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) { return text("new") })
@@ -138,7 +139,7 @@ func serveHostile(kind string, in io.Reader, out io.Writer) {
 	}
 	if kind == "stubborn" {
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(time.Minute)
+		time.Sleep(2 * patience)
 	}
 }
 
@@ -212,7 +213,7 @@ func (h *hostile) do(line []byte) {
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
 		h.line(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
 	case "deaf":
-		time.Sleep(time.Minute)
+		time.Sleep(2 * patience)
 	}
 }
 

@@ -142,7 +142,7 @@ func stallOnce(t *testing.T, c *cluster) {
 		p.all.Wait()
 	}()
 	var h told
-	db, err := sqlstore.Open(t.Context(), target, &sqlstore.Options{Timeout: 500 * time.Millisecond, Told: h.tell})
+	db, err := sqlstore.Open(t.Context(), target, &sqlstore.Options{Timeout: time.Second, Told: h.tell})
 	must(t, err)
 	begin(t, db, "s")
 	must(t, appendOne(t.Context(), db))
@@ -251,7 +251,7 @@ func TestPostgresSettings(t *testing.T) {
 func TestSQLiteStalls(t *testing.T) {
 	path := file(t)
 	var h told
-	db := open(t, path, &sqlstore.Options{Timeout: 300 * time.Millisecond, Told: h.tell})
+	db := open(t, path, &sqlstore.Options{Timeout: time.Second, Told: h.tell})
 	must(t, appendOne(t.Context(), db))
 	other, err := sql.Open("sqlite", "file:"+path)
 	must(t, err)
