@@ -3,6 +3,7 @@ package overlay
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -100,4 +101,62 @@ func conditionNames(text string) (all []string) {
 		}
 	}
 	return all
+}
+
+// Option returns an argument of a call that holds an option for a program, where an entry says that the server starts
+// programs with the arguments: a text, or one after a blank in it, that begins with a dash. Arguments that are content
+// alone are none.
+func (t *Tool) Option(arguments []byte) (name string, ok bool) {
+	if t == nil {
+		return "", false
+	}
+	for _, d := range t.layers {
+		if !d.entry.programs {
+			continue
+		}
+		for name, value := range rawjson.Members(arguments) {
+			if !d.isContent(name) && holdsOption(value) || isOption(name) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// isContent reports whether an argument is content and, in no part of it, a destination.
+func (d *definition) isContent(name string) bool {
+	within := func(p path) bool { return p[0].member == name }
+	return slices.ContainsFunc(d.content, within) && !slices.ContainsFunc(d.destination, within)
+}
+
+func holdsOption(value []byte) bool {
+	switch rawjson.Kind(value) {
+	case '{':
+		for name, inner := range rawjson.Members(value) {
+			if isOption(name) || holdsOption(inner) {
+				return true
+			}
+		}
+	case '[':
+		for inner := range rawjson.Elements(value) {
+			if holdsOption(inner) {
+				return true
+			}
+		}
+	case '"':
+		text, ok := rawjson.String(value)
+		return !ok || isOption(text)
+	}
+	return false
+}
+
+// isOption reports whether a program, or one that cuts the text at blanks or takes quotes off, would see an option.
+func isOption(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.TrimLeft(word, "\"'\\\x00")
+		if rest := strings.TrimLeft(word, "-"); rest != word && strings.ContainsFunc(rest, unicode.IsLetter) {
+			return true
+		}
+	}
+	return false
 }
