@@ -98,7 +98,8 @@ func (l *loader) version(m map[string]document.Member) {
 }
 
 // entryMembers are what an entry may state.
-var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "draft", "commandLine", "match", "tools", "resources", "prompts"}
+var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "draft", "commandLine", "match",
+	"tools", "resources", "prompts"}
 
 func (l *loader) entry(n ast.Node) *entry {
 	m, ok := l.Members(n, "overlay", entryMembers)

@@ -103,26 +103,6 @@ func conditionNames(text string) (all []string) {
 	return all
 }
 
-// Option returns an argument of a call that holds an option for a program, where an entry says that the server starts
-// programs with the arguments: a text, or one after a blank in it, that begins with a dash. Arguments that are content
-// alone are none.
-func (t *Tool) Option(arguments []byte) (name string, ok bool) {
-	if t == nil {
-		return "", false
-	}
-	for _, d := range t.layers {
-		if !d.entry.programs {
-			continue
-		}
-		for name, value := range rawjson.Members(arguments) {
-			if !d.isContent(name) && holdsOption(value) || isOption(name) {
-				return name, true
-			}
-		}
-	}
-	return "", false
-}
-
 // isContent reports whether an argument is content and, in no part of it, a destination.
 func (d *definition) isContent(name string) bool {
 	within := func(p path) bool { return p[0].member == name }
