@@ -438,6 +438,7 @@ func TestListedAttacks(t *testing.T) {
 		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":"{\"priority\":{\"name\":\"High\"},\"desc\\u0072iption\":\"x\"}"}`, "public irreversible"},
 		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":{"summary":"x"}}`, "public irreversible"},
 		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":"{\"priority\": {\"name\": \"High\"}, \"labels\": [\"a\", \"b\"]}"}`, `destination=["internal"] outcomes=["consequential"]`},
+		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":"{'description': 'x'}"}`, "public irreversible"},
 		{"atlassian", "jira_update_issue", `{"issue_key":"A-1","fields":{"assignee":"ann"}}`, `destination=["internal"] outcomes=["consequential"]`},
 		{"atlassian", "jira_transition_issue", `{"issue_key":"A-1","transition_id":"3","fields":"{\"comment\":\"x\"}"}`, "public irreversible"},
 		{"atlassian", "jira_transition_issue", `{"issue_key":"A-1","transition_id":"3","fields":{"resolution":"x"}}`, "public irreversible"},
