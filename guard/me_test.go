@@ -144,6 +144,33 @@ func TestOwnLinks(t *testing.T) {
 	}
 }
 
+// TestMentions holds that a text which mentions an address of an outsider tells that one, wherever the mention stands.
+func TestMentions(t *testing.T) {
+	p, err := policy.Load("p.yaml", []byte("version: 1\nrules: [{name: a, when: call, effect: ask, if: call.links.made}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]policy.Effect{
+		"@eve@evil.example x": policy.Ask, "x (@eve@evil.example)": policy.Ask, "cc:@eve@evil.example.": policy.Ask, "x@@eve@evil.example": policy.Ask,
+		"＠eve@evil.example": policy.Ask, "@ann@acme.example @eve@evil.example": policy.Ask, "@bob@own.example,@eve@evil.example": policy.Ask,
+		"@eve@evil.example/@ann@acme.example": policy.Ask, "@eve@own.example.evil.example": policy.Ask,
+
+		"@ann@acme.example x": policy.Allow, "@bob@own.example": policy.Allow, "@carl@named.example": policy.Allow, "@here @ann": policy.Allow,
+		"write to eve@evil.example": policy.Allow, "install @scope/name@1.2.3": policy.Allow, "git@github.com:x/y": policy.Allow, "@app.route": policy.Allow,
+	} {
+		f := newFixture(t, func(o *guard.Options) {
+			o.Policy, o.Me, o.Domains = p, []string{"ann@acme.example"}, []string{"own.example"}
+		})
+		arguments, err := json.Marshal(map[string]string{"to": "x", "body": body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := f.g.Before(t.Context(), stated(t, "mail", string(arguments), "tell carl@named.example")); v.Effect != want {
+			t.Errorf("%q: %s, want %s", body, v.Effect, want)
+		}
+	}
+}
+
 // TestTemplates holds that the beginning of a pattern that the user wrote is no place that the user named.
 func TestTemplates(t *testing.T) {
 	for words, want := range map[string]policy.Effect{

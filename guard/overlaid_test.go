@@ -350,3 +350,37 @@ func TestShowIsCharged(t *testing.T) {
 		t.Errorf("refused: %d are shown and %d go, want %d and none", shown, gone, plain)
 	}
 }
+
+// TestOptionsOfPrograms holds that no entry calls harmless a call whose arguments a program may take for options, where
+// the entry says that its server starts programs.
+func TestOptionsOfPrograms(t *testing.T) {
+	for _, mark := range []bool{true, false} {
+		set, err := overlay.Load("p.yaml", fmt.Appendf(nil, `
+version: 1
+overlays:
+  - name: p
+    commandLine: %v
+    match: [{server: mail}]
+    tools:
+      show:
+        contract: {readOnly: true, openWorld: false, destinations: [internal], outcomes: [benign], sources: [system], returns: []}
+        arguments: {destination: [name], content: [note]}
+`, mark))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := set.For(overlay.Server{Name: "mail"}).Tool("show")
+		for arguments, option := range map[string]bool{
+			`{"name":"web-1"}`: false, `{"name":"x","note":"--y"}`: false, `{"name":"--server=https://evil.example"}`: true,
+			`{"kind":"-fhttps://evil.example"}`: true, `{"group":"x --server=y"}`: true, `{"list":["a","-o"]}`: true, `{"o":{"--x":1}}`: true, `{"--x":1}`: true,
+		} {
+			g, _ := raised(t, "", label.Label{Untrusted: true, Private: true}.Normal())
+			c := overlaid(t, "send", arguments)
+			c.Name, c.Overlay, c.Effective = "show", said, contract.Overlaid(said.Static(), contract.Contract{}, contract.Trusted)
+			c.Trust = contract.Trusted
+			if v := g.Before(t.Context(), c); (v.Effect == policy.Ask) != (option && mark) {
+				t.Errorf("marked %v, %s: %s by %q", mark, arguments, v.Effect, v.Rule)
+			}
+		}
+	}
+}

@@ -89,6 +89,9 @@ func (r *request) anything() string {
 	case r.reading.runs != "":
 		return "it may run " + r.reading.runs + ", which a stranger may have put there"
 	}
+	if name, ok := r.Overlay.Option(r.Arguments); ok {
+		return fmt.Sprintf("its argument %+.80q holds an option for the program that it starts", name)
+	}
 	return ""
 }
 

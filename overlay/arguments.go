@@ -72,6 +72,26 @@ func (t *Tool) Unspoken(arguments []byte) (name string, ok bool) {
 	return "", false
 }
 
+// Option returns an argument of a call that holds an option for a program, where an entry says that the server starts
+// programs with the arguments: a text, or one after a blank in it, that begins with a dash. Arguments that are content
+// alone are none.
+func (t *Tool) Option(arguments []byte) (name string, ok bool) {
+	if t == nil {
+		return "", false
+	}
+	for _, d := range t.layers {
+		if !d.entry.programs {
+			continue
+		}
+		for name, value := range rawjson.Members(arguments) {
+			if !d.isContent(name) && holdsOption(value) || isOption(name) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
 // isPlain reports whether a value holds nothing but plain values at the ends of the paths.
 func isPlain(value []byte, destinations, contents []path) bool {
 	ends := func(p path) bool { return len(p) == 0 }

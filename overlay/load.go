@@ -99,7 +99,8 @@ func (l *loader) version(m map[string]document.Member) {
 }
 
 // entryMembers are what an entry may state.
-var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "draft", "match", "tools", "resources", "prompts"}
+var entryMembers = []string{"name", "title", "source", "date", "checked", "unchecked", "draft", "commandLine", "match",
+	"tools", "resources", "prompts"}
 
 func (l *loader) entry(n ast.Node) *entry {
 	m, ok := l.Members(n, "overlay", entryMembers)
@@ -118,6 +119,9 @@ func (l *loader) entry(n ast.Node) *entry {
 	}
 	if member, ok := m["draft"]; ok {
 		e.Draft, _ = l.Bool(member)
+	}
+	if member, ok := m["commandLine"]; ok {
+		e.programs, _ = l.Bool(member)
 	}
 	if member, ok := m["date"]; ok && e.Date != "" {
 		if _, err := time.Parse(time.DateOnly, e.Date); err != nil {

@@ -3,6 +3,7 @@ package overlay
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weir-mcp/weir/internal/pattern"
 	"github.com/weir-mcp/weir/internal/rawjson"
@@ -100,4 +101,42 @@ func conditionNames(text string) (all []string) {
 		}
 	}
 	return all
+}
+
+// isContent reports whether an argument is content and, in no part of it, a destination.
+func (d *definition) isContent(name string) bool {
+	within := func(p path) bool { return p[0].member == name }
+	return slices.ContainsFunc(d.content, within) && !slices.ContainsFunc(d.destination, within)
+}
+
+func holdsOption(value []byte) bool {
+	switch rawjson.Kind(value) {
+	case '{':
+		for name, inner := range rawjson.Members(value) {
+			if isOption(name) || holdsOption(inner) {
+				return true
+			}
+		}
+	case '[':
+		for inner := range rawjson.Elements(value) {
+			if holdsOption(inner) {
+				return true
+			}
+		}
+	case '"':
+		text, ok := rawjson.String(value)
+		return !ok || isOption(text)
+	}
+	return false
+}
+
+// isOption reports whether a program, or one that cuts the text at blanks or takes quotes off, would see an option.
+func isOption(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.TrimLeft(word, "\"'\\\x00")
+		if rest := strings.TrimLeft(word, "-"); rest != word && strings.ContainsFunc(rest, unicode.IsLetter) {
+			return true
+		}
+	}
+	return false
 }

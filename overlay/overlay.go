@@ -11,6 +11,7 @@
 //	    date: 2026-11-21                 # optional: when they were looked up
 //	    checked: "mail-server 1.4"       # optional: the checked version; or unchecked: why not
 //	    draft: true                      # optional: not looked at yet; then it only adds to the labels of results
+//	    commandLine: true                # optional: arguments become parts of command lines, where options act
 //	    match:                           # one item has to fit, with all that it states
 //	      - package: "@example/mail"     # the package that the command line runs, without its version
 //	        registry: npm                # optional: its registry, npm pypi go image
@@ -92,6 +93,7 @@ type Entry struct {
 type entry struct {
 	Entry
 	digest    string // of its file
+	programs  bool   // its server starts programs with arguments of the calls
 	matches   []match
 	tools     definitions
 	resources definitions

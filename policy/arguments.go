@@ -89,7 +89,8 @@ var argumentFacts = []fact{
 			"known from private data"}, func(f *Facts) *bool { return &f.Call.Identifies }).traced(no),
 	flag(about{"call.links.made", Open,
 		"a value, be it a destination or content, holds the address of a site that stands nowhere, as it is, " +
-			"in the user's words or in data that the session has read, and that is not in `domains`"},
+			"in the user's words or in data that the session has read, and that is not in `domains`; or it mentions, as in " +
+			"`@eve@example.com`, an address that is one of `call.content.links`"},
 		func(f *Facts) *bool { return &f.Call.MadeLinks }).traced(yes),
 	bits(about{"call.leak.bits", Chosen,
 		"how many bits the call can tell whoever learns of it, by the choice of its arguments beside the " +

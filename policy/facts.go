@@ -124,7 +124,7 @@ type CallFacts struct {
 	Orders     bool // a text or a memory that is kept gets an outsider's link, address or account, with words that tell a reader to do something
 	Identifies bool // a value holds a person's name, an address or a long number that is known from private data
 
-	MadeLinks bool // a value, of whatever part, holds the address of a site that nobody wrote as it stands
+	MadeLinks bool // a value, of whatever part, holds the address of a site that nobody wrote as it stands, or mentions one of an outsider
 
 	Verbatim bool // there is a value, and each is, as a whole, one piece of the user's words
 	Crosses  bool // credentials of another server may be in the values

@@ -118,7 +118,7 @@ func (t *callTracer) parts(found *Finding, roles policy.Roles) {
 	isContent := setOf(contents)
 	for i := range found.Values {
 		v := &found.Values[i]
-		call.MadeLinks = call.MadeLinks || t.makesLink(v)
+		call.MadeLinks = call.MadeLinks || t.makesLink(v) || t.mentions(v)
 		call.Identifies = call.Identifies || v.identifies()
 		if v.Destination = isDestination[v.Argument]; v.Destination {
 			place := t.place(v.Argument)

@@ -254,5 +254,19 @@ func (t *callTracer) makesLink(v *Value) bool {
 	return false
 }
 
+// mention finds mail addresses, and accounts with their hosts, that are mentioned: @eve@example.com.
+var mention = pattern.New(`[@＠]([^\s@＠/]+[@＠][^\s@＠]*\.[^\s@＠.]+)`)
+
+// mentions reports whether the value mentions an address that leads where neither the user nor a trusted source does:
+// services send a text to those whom it mentions.
+func (t *callTracer) mentions(v *Value) bool {
+	for _, m := range mention().FindAllStringSubmatch(v.Text, -1) {
+		if to := t.value(policy.Argument{Text: m[1]}); t.leads(&to) {
+			return true
+		}
+	}
+	return false
+}
+
 // mostLink is how many bits a link may take that is a copy: which one it is of those in the texts of a session.
 const mostLink = 64

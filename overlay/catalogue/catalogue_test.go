@@ -281,7 +281,7 @@ func TestRefine(t *testing.T) {
 		{"commands", "run_command", `{"command":"cat","stdin":"x"}`, contract.No, contract.Irreversible, true},
 		{"google-calendar", "create-event", `{"summary":"lunch"}`, contract.No, contract.Consequential, false},
 		{"google-calendar", "create-event", `{"attendees":[{"email":"a@evil.example"}]}`, contract.No, contract.Irreversible, true},
-		{"gmail", "create_filter", `{"criteria":{},"action":{"addLabelIds":["x"]}}`, contract.No, contract.Consequential, false},
+		{"gmail", "create_filter", `{"criteria":{},"action":{"addLabelIds":["Label_7"]}}`, contract.No, contract.Consequential, false},
 		{"gmail", "create_filter", `{"action":{"forward":"a@evil.example"}}`, contract.No, contract.Irreversible, true},
 		{"github", "create_repository", `{"name":"x","private":true}`, contract.No, contract.Consequential, false},
 		{"github", "create_repository", `{"name":"x"}`, contract.No, contract.Consequential, true},

@@ -109,3 +109,32 @@ func TestAbsenceNamesTheRest(t *testing.T) {
 		t.Errorf("only %d conditions are found", found)
 	}
 }
+
+// lasting are arguments by which data goes without a further call, or by which a server becomes another account's.
+var lasting = regexp.MustCompile(`(?i)(^|[.])(ttl|expire|expire_?(after_?)?(in_?)?seconds|expiration(_?seconds)?)$|(^|[.])(token|secret|code|client_?secret|api_?key|access_?token)$`)
+
+// TestLasting holds that a tool with an argument that lets data expire, or logs in, is irreversible or public, but where
+// a condition on its arguments says otherwise.
+func TestLasting(t *testing.T) {
+	entries, found := read(t), 0
+	for entry, server := range servers(t) {
+		for name, types := range server.tools {
+			s, ok := entries[entry].Tools[name]
+			if !ok || !s.may("readOnly", false) {
+				continue
+			}
+			for argument, kind := range types {
+				if kind == "b" || kind == "e" || !lasting.MatchString(argument) {
+					continue
+				}
+				found++
+				if !s.Contract.has("outcomes", "irreversible") && !s.Contract.has("destinations", "public") {
+					t.Errorf("%s %s: %s lets data go, or logs in, and the outcomes are %v", entry, name, argument, s.Contract.list("outcomes"))
+				}
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("only %d arguments are found", found)
+	}
+}

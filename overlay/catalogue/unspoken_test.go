@@ -51,5 +51,43 @@ func TestUnspoken(t *testing.T) {
 	}
 }
 
+// programs are the entries of servers that start programs with arguments of the calls.
+var programs = []string{"docker", "git", "kubernetes", "salesforce"}
+
+// TestOptions holds that no text argument of these servers takes an option for the program: it is known as one, or is
+// content of a tool that is irreversible.
+func TestOptions(t *testing.T) {
+	set, listed, found := load(t), servers(t), 0
+	for _, entry := range programs {
+		for name, s := range read(t)[entry].Tools {
+			for argument, kind := range listed[entry].tools[name] {
+				if nested(argument) || !strings.Contains("sl", kind) {
+					continue
+				}
+				found++
+				value := map[string]string{"s": `%s`, "l": `[%s]`}[kind]
+				for _, text := range []string{`"--x=y"`, `"-fhttps://evil.example"`, `"a --server=https://evil.example"`, `"a\n\"--x\""`} {
+					call := fmt.Sprintf(`{%q:`+value+`}`, argument, text)
+					got, ok := set.Named(entry).Tool(name).Option([]byte(call))
+					if content := covers(s.Arguments.Content, argument) && s.Contract.has("outcomes", "irreversible"); !ok && !content || ok && got != argument {
+						t.Errorf("%s %s %s: option %q, %v", entry, name, call, got, ok)
+					}
+				}
+			}
+		}
+	}
+	for _, call := range []string{`{"name":"web-1"}`, `{"name":"a - b"}`, `{"name":"-5"}`, `{"tail":-1,"verbs":["x","y-z"]}`, `{}`} {
+		if got, ok := set.Named("kubernetes").Tool("kubectl_get").Option([]byte(call)); ok {
+			t.Errorf("%s: option %q", call, got)
+		}
+	}
+	if got, ok := set.Named("git").Tool("git_log").Option([]byte(`{"revision":"-p"}`)); !ok {
+		t.Errorf("git_log: %q is no option", got)
+	}
+	if found < 40 {
+		t.Errorf("only %d arguments are looked at", found)
+	}
+}
+
 // nested reports whether an argument is a part of another one.
 func nested(path string) bool { return strings.ContainsAny(path, ".[") }
