@@ -83,6 +83,13 @@ func (d disk) Foreign(_, p string) string {
 	return ""
 }
 
+func (d disk) Inside(_, p string, _ func(string) bool) string {
+	if d.find(p) == "/around" {
+		return "there is a stranger's clone in it"
+	}
+	return ""
+}
+
 func newDisk(t *testing.T, mode policy.Mode) *notes {
 	t.Helper()
 	set, err := overlay.Load("disk.yaml", []byte(diskOverlay))

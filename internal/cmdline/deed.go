@@ -25,6 +25,8 @@ type Deed struct {
 	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
+	Trees  []Tree   // folders of which its output may show what lies below
+	Told   Form     // how its output names each file below these; "" if that is not known
 }
 
 // Understand returns the deed of a line that the Bourne shell, Bash and Zsh read alike. It is not ok for a line
@@ -190,7 +192,11 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if piped && c.git == recording {
 		return false // it runs beside the others of its pipe
 	}
-	return !c.counts(rest, patterns) && w.apply(c, rest)
+	if c.counts(rest, patterns) || !w.apply(c, rest) {
+		return false
+	}
+	w.descend(all[0], c, rest, piped)
+	return true
 }
 
 // counts reports whether the meaning of an operand depends on its place among the others, and a pattern, which may

@@ -1,0 +1,187 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-mcp/weir/internal/pattern"
+)
+
+// A Tree is a folder of which a line may show names or contents of files at any depth.
+type Tree struct {
+	Path   string
+	Hidden bool     // names with a point in front too
+	Except []string // names of folders that it leaves out
+}
+
+// Forms of an output in which the name of a file stands, where all of it is looked at for names of other authors.
+const (
+	Paths  Form = "paths"  // each line is the path of a file
+	Named  Form = "named"  // NAME:text
+	Counts Form = "counts" // numbers alone
+)
+
+// A descent says how a program goes through the folders that it is given.
+type descent struct {
+	always  bool   // it does so without an option
+	deep    string // else the letters of options with which it does
+	long    string // and the option as a word
+	flat    words  // with these options it does not
+	depth   words  // options whose value is how deep it goes
+	hidden  string // letters with which it shows hidden names; "*" if it always does
+	shown   words  // and options as words
+	except  string // the option whose value, with | between them, are names that it leaves out
+	quiet   bool   // it shows them with the letter v alone
+	pattern bool   // the first operand is the pattern of a search
+}
+
+var searching = descent{deep: "rR", long: "--recursive", hidden: "*", except: "--exclude-dir=", pattern: true}
+
+// descents are the programs that show files below a folder, by their names. The names and changes that git shows are
+// those of the work tree: the user's, as the folder is.
+var descents = map[string]descent{
+	"ls":   {deep: "R", long: "--recursive", flat: words("-d --directory"), hidden: "aAf", shown: words("--all --almost-all")},
+	"tree": {always: true, depth: words("-L"), hidden: "a", except: "-I"},
+	"du":   {always: true, flat: words("-s --summarize"), depth: words("-d --max-depth"), hidden: "*"},
+	"find": {always: true, depth: words("-maxdepth"), hidden: "*"},
+	"grep": searching, "egrep": searching, "fgrep": searching,
+	"rg": {always: true, hidden: "u", shown: words("--hidden"), pattern: true},
+	"cp": {deep: "arR", hidden: "*", quiet: true},
+	"rm": {deep: "rR", hidden: "*", quiet: true},
+}
+
+// below notes the folders that a command shows files below of, and how all of the output so far names them.
+func (w *walk) descend(program string, c command, all []string, piped bool) {
+	operands, _ := c.accepts(all)
+	options := all
+	if i := slices.Index(all, "--"); i >= 0 {
+		options = all[:i]
+	}
+	r := read{c, slices.DeleteFunc(slices.Clone(options), func(o string) bool { return !strings.HasPrefix(o, "-") }), operands}
+	d, descends := descents[program]
+	if !descends || !d.goesDown(r, options) {
+		w.tell(w.passes(program, r, piped))
+		return
+	}
+	paths := operands
+	if d.pattern && len(paths) > 0 && !r.hasPattern() && !slices.Contains(r.options, "--files") {
+		paths = paths[1:]
+	}
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	for _, p := range paths {
+		w.deed.Trees = append(w.deed.Trees, Tree{w.below(p), d.hidden == "*" || r.has(d.shown, d.hidden), d.without(options, all)})
+	}
+	w.tell(r.told(program, all))
+}
+
+// goesDown reports whether a command with these options goes through folders at any depth, as far as is known.
+func (d descent) goesDown(r read, options []string) bool {
+	if d.quiet && !r.has("", "v") || r.has(d.flat, "") || !d.always && !r.has(words(d.long), d.deep) {
+		return false
+	}
+	depth := ""
+	for i, o := range options {
+		name, value, joined := strings.Cut(o, "=")
+		if !d.depth.has(name) {
+			continue
+		}
+		if !joined && i+1 < len(options) {
+			value = options[i+1]
+		}
+		if depth != "" {
+			return true // which of them counts is the program's
+		}
+		depth = value
+	}
+	return depth != "0" && depth != "1"
+}
+
+// without returns the names that a command leaves out. Behind -- no option is one.
+func (d descent) without(options, all []string) (names []string) {
+	if d.except == "" || len(options) < len(all) {
+		return nil
+	}
+	for i, o := range options {
+		value, ok := strings.CutPrefix(o, d.except)
+		switch {
+		case !ok || !strings.HasSuffix(d.except, "=") && value != "":
+			continue
+		case value == "" && i+1 < len(options):
+			value = options[i+1]
+		}
+		for name := range strings.SplitSeq(value, "|") {
+			if plainName().MatchString(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+var plainName = pattern.New(`^[\w.-]+$`)
+
+// has reports whether an option is one of a set, or holds a letter.
+func (r read) has(set words, letters string) bool {
+	return slices.ContainsFunc(r.options, func(o string) bool {
+		name, _, _ := strings.Cut(o, "=")
+		return set.has(name) || letters != "" && len(o) > 1 && o[1] != '-' && strings.ContainsAny(o[1:], letters)
+	})
+}
+
+// selecting are options of searches that choose among files or lines.
+const selecting words = "-g -t --glob --type --include --exclude --exclude-dir --hidden --no-ignore --recursive --ignore-case --fixed-strings " +
+	"--word-regexp --extended-regexp --only-matching --invert-match --no-heading --color"
+
+// told returns how the output of a command that goes through folders names their files.
+func (r read) told(program string, all []string) Form {
+	only := func(letters string, long words) bool {
+		return !slices.ContainsFunc(r.options, func(o string) bool {
+			name, _, _ := strings.Cut(o, "=")
+			return !long.has(name) && (strings.HasPrefix(o, "--") || strings.Trim(o[1:], letters) != "")
+		})
+	}
+	switch {
+	case program == "find":
+		if !slices.Contains(all, "-print0") {
+			return Paths
+		}
+	case !descents[program].pattern || !r.inNamed():
+	case r.has("--files --files-with-matches", "l") && only("rRiwEFsul", selecting+" --files --files-with-matches"):
+		return Paths
+	case r.form(all) == Lines:
+		return Lines
+	case only("rRiwEFsuHvox", selecting):
+		return Named
+	}
+	return ""
+}
+
+// passes returns how an output names files behind a command that shows none below folders itself: as before, if it
+// hands on all lines, or the first ones, or prints how many there are.
+func (w *walk) passes(program string, r read, piped bool) Form {
+	lines := func(letters string) bool {
+		return !slices.ContainsFunc(r.options, func(o string) bool { return strings.Trim(o[1:], letters) != "" })
+	}
+	switch {
+	case w.deed.Told == "" || len(r.operands) > 0:
+	case program == "true":
+		return w.deed.Told
+	case !piped:
+	case program == "head" && lines("n0123456789"),
+		program == "sort" && lines("rnfV"):
+		return w.deed.Told
+	case program == "wc":
+		return Counts
+	}
+	return ""
+}
+
+// tell notes how all of the output names files, by how that of the last command does.
+func (w *walk) tell(form Form) {
+	if w.split || w.calls > 1 && form != w.deed.Told && form != Counts {
+		form = ""
+	}
+	w.deed.Told = form
+}
