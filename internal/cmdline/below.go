@@ -26,7 +26,8 @@ type descent struct {
 	always  bool   // it does so without an option
 	deep    string // else the letters of options with which it does
 	long    string // and the option as a word
-	flat    words  // with these options it does not
+	flat    string // letters of options with which it does not
+	whole   words  // and options as words
 	depth   words  // options whose value is how deep it goes
 	hidden  string // letters with which it shows hidden names; "*" if it always does
 	shown   words  // and options as words
@@ -40,17 +41,17 @@ var searching = descent{deep: "rR", long: "--recursive", hidden: "*", except: "-
 // descents are the programs that show files below a folder, by their names. The names and changes that git shows are
 // those of the work tree: the user's, as the folder is.
 var descents = map[string]descent{
-	"ls":   {deep: "R", long: "--recursive", flat: words("-d --directory"), hidden: "aAf", shown: words("--all --almost-all")},
-	"tree": {always: true, depth: words("-L"), hidden: "a", except: "-I"},
-	"du":   {always: true, flat: words("-s --summarize"), depth: words("-d --max-depth"), hidden: "*"},
-	"find": {always: true, depth: words("-maxdepth"), hidden: "*"},
+	"ls":   {deep: "R", long: "--recursive", flat: "d", whole: "--directory", hidden: "aAf", shown: "--all --almost-all"},
+	"tree": {always: true, depth: "-L", hidden: "a", except: "-I"},
+	"du":   {always: true, flat: "s", whole: "--summarize", depth: "-d --max-depth", hidden: "*"},
+	"find": {always: true, depth: "-maxdepth", hidden: "*"},
 	"grep": searching, "egrep": searching, "fgrep": searching,
-	"rg": {always: true, hidden: "u", shown: words("--hidden"), pattern: true},
+	"rg": {always: true, hidden: "u", shown: "--hidden", pattern: true},
 	"cp": {deep: "arR", hidden: "*", quiet: true},
 	"rm": {deep: "rR", hidden: "*", quiet: true},
 }
 
-// below notes the folders that a command shows files below of, and how all of the output so far names them.
+// descend notes the folders that a command shows files below of, and how all of the output so far names them.
 func (w *walk) descend(program string, c command, all []string, piped bool) {
 	operands, _ := c.accepts(all)
 	options := all
@@ -67,18 +68,20 @@ func (w *walk) descend(program string, c command, all []string, piped bool) {
 	if d.pattern && len(paths) > 0 && !r.hasPattern() && !slices.Contains(r.options, "--files") {
 		paths = paths[1:]
 	}
+	t := Tree{w.folder(), d.hidden == "*" || r.has(d.shown, d.hidden), d.without(options, all)}
 	if len(paths) == 0 {
-		paths = []string{"."}
+		w.deed.Trees = append(w.deed.Trees, t)
 	}
 	for _, p := range paths {
-		w.deed.Trees = append(w.deed.Trees, Tree{w.below(p), d.hidden == "*" || r.has(d.shown, d.hidden), d.without(options, all)})
+		t.Path = w.below(p)
+		w.deed.Trees = append(w.deed.Trees, t)
 	}
 	w.tell(r.told(program, all))
 }
 
 // goesDown reports whether a command with these options goes through folders at any depth, as far as is known.
 func (d descent) goesDown(r read, options []string) bool {
-	if d.quiet && !r.has("", "v") || r.has(d.flat, "") || !d.always && !r.has(words(d.long), d.deep) {
+	if d.quiet && !r.has("", "v") || r.has(d.whole, d.flat) || !d.always && !r.has(words(d.long), d.deep) {
 		return false
 	}
 	depth := ""
