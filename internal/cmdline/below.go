@@ -14,13 +14,6 @@ type Tree struct {
 	Except []string // names of folders that it leaves out
 }
 
-// Forms of an output in which the name of a file stands, where all of it is looked at for names of other authors.
-const (
-	Paths  Form = "paths"  // each line is the path of a file
-	Named  Form = "named"  // NAME:text
-	Counts Form = "counts" // numbers alone
-)
-
 // A descent says how a program goes through the folders that it is given.
 type descent struct {
 	always  bool   // it does so without an option
@@ -33,7 +26,8 @@ type descent struct {
 	shown   words  // and options as words
 	except  string // the option whose value, with | between them, are names that it leaves out
 	quiet   bool   // it shows them with the letter v alone
-	pattern bool   // the first operand is the pattern of a search
+	lines   bool   // it prints each name in a line of its own
+	pattern bool   // it searches, and the first operand is the pattern
 }
 
 var searching = descent{deep: "rR", long: "--recursive", hidden: "*", except: "--exclude-dir=", pattern: true}
@@ -44,7 +38,7 @@ var descents = map[string]descent{
 	"ls":   {deep: "R", long: "--recursive", flat: "d", whole: "--directory", hidden: "aAf", shown: "--all --almost-all"},
 	"tree": {always: true, depth: "-L", hidden: "a", except: "-I"},
 	"du":   {always: true, flat: "s", whole: "--summarize", depth: "-d --max-depth", hidden: "*"},
-	"find": {always: true, depth: "-maxdepth", hidden: "*"},
+	"find": {always: true, depth: "-maxdepth", hidden: "*", lines: true},
 	"grep": searching, "egrep": searching, "fgrep": searching,
 	"rg": {always: true, hidden: "u", shown: "--hidden", pattern: true},
 	"cp": {deep: "arR", hidden: "*", quiet: true},
@@ -76,7 +70,14 @@ func (w *walk) descend(program string, c command, all []string, piped bool) {
 		t.Path = w.below(p)
 		w.deed.Trees = append(w.deed.Trees, t)
 	}
-	w.tell(r.told(program, all))
+	switch {
+	case d.lines && !slices.Contains(all, "-print0"):
+		w.tell(Paths)
+	case d.pattern:
+		w.tell(r.told(all))
+	default:
+		w.tell("")
+	}
 }
 
 // goesDown reports whether a command with these options goes through folders at any depth, as far as is known.
@@ -124,42 +125,6 @@ func (d descent) without(options, all []string) (names []string) {
 }
 
 var plainName = pattern.New(`^[\w.-]+$`)
-
-// has reports whether an option is one of a set, or holds a letter.
-func (r read) has(set words, letters string) bool {
-	return slices.ContainsFunc(r.options, func(o string) bool {
-		name, _, _ := strings.Cut(o, "=")
-		return set.has(name) || letters != "" && len(o) > 1 && o[1] != '-' && strings.ContainsAny(o[1:], letters)
-	})
-}
-
-// selecting are options of searches that choose among files or lines.
-const selecting words = "-g -t --glob --type --include --exclude --exclude-dir --hidden --no-ignore --recursive --ignore-case --fixed-strings " +
-	"--word-regexp --extended-regexp --only-matching --invert-match --no-heading --color"
-
-// told returns how the output of a command that goes through folders names their files.
-func (r read) told(program string, all []string) Form {
-	only := func(letters string, long words) bool {
-		return !slices.ContainsFunc(r.options, func(o string) bool {
-			name, _, _ := strings.Cut(o, "=")
-			return !long.has(name) && (strings.HasPrefix(o, "--") || strings.Trim(o[1:], letters) != "")
-		})
-	}
-	switch {
-	case program == "find":
-		if !slices.Contains(all, "-print0") {
-			return Paths
-		}
-	case !descents[program].pattern || !r.inNamed():
-	case r.has("--files --files-with-matches", "l") && only("rRiwEFsul", selecting+" --files --files-with-matches"):
-		return Paths
-	case r.form(all) == Lines:
-		return Lines
-	case only("rRiwEFsuHvox", selecting):
-		return Named
-	}
-	return ""
-}
 
 // passes returns how an output names files behind a command that shows none below folders itself: as before, if it
 // hands on all lines, or the first ones, or prints how many there are.

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-mcp/weir/internal/cmdline"
 )
 
-// TestTrees holds of which folders lines show what lies below them, and how the output names the files there.
+// TestTrees holds of which folders lines show files at any depth, and how the output names the files there.
 func TestTrees(t *testing.T) {
 	here := []cmdline.Tree{{Path: ".", Hidden: true}}
 	seen := []cmdline.Tree{{Path: "."}}

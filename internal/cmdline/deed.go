@@ -25,7 +25,7 @@ type Deed struct {
 	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
-	Trees  []Tree   // folders of which its output may show what lies below
+	Trees  []Tree   // folders of which its output may show files at any depth
 	Told   Form     // how its output names each file below these; "" if that is not known
 }
 

@@ -15,6 +15,11 @@ type Form string
 const (
 	Patch Form = "patch" // of git: diff --git a/NAME b/NAME
 	Lines Form = "lines" // of a search: NAME:12:text, or NAME-12-text
+
+	// Of outputs that are looked at for names of others alone.
+	Paths  Form = "paths"  // each line is a name
+	Named  Form = "named"  // NAME:text
+	Counts Form = "counts" // numbers alone
 )
 
 var (
@@ -86,3 +91,35 @@ func (r read) onlyInput() bool {
 
 // ofHead matches the commits of the history of the work tree.
 var ofHead = pattern.New(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
+
+// selecting are options of searches that choose among files or lines.
+const selecting words = "-g -t --glob --type --include --exclude --exclude-dir --hidden --no-ignore --recursive --ignore-case --fixed-strings " +
+	"--word-regexp --extended-regexp --only-matching --invert-match --no-heading --color"
+
+// told returns how the output of a search that goes through folders names their files.
+func (r read) told(all []string) Form {
+	only := func(letters string, long words) bool {
+		return !slices.ContainsFunc(r.options, func(o string) bool {
+			name, _, _ := strings.Cut(o, "=")
+			return !long.has(name) && (strings.HasPrefix(o, "--") || strings.Trim(o[1:], letters) != "")
+		})
+	}
+	switch {
+	case !r.inNamed():
+	case r.has("--files --files-with-matches", "l") && only("rRiwEFsul", selecting+" --files --files-with-matches"):
+		return Paths
+	case r.form(all) == Lines:
+		return Lines
+	case only("rRiwEFsuHvox", selecting):
+		return Named
+	}
+	return ""
+}
+
+// has reports whether an option is one of a set, or holds a letter.
+func (r read) has(set words, letters string) bool {
+	return slices.ContainsFunc(r.options, func(o string) bool {
+		name, _, _ := strings.Cut(o, "=")
+		return set.has(name) || letters != "" && len(o) > 1 && o[1] != '-' && strings.ContainsAny(o[1:], letters)
+	})
+}

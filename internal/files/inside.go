@@ -11,20 +11,6 @@ import (
 // maxInside is how many names below a folder are looked at for files of other authors.
 const maxInside = 16 << 10
 
-// Inside says why what lies below a folder may be untrusted content; "" if all of it is the user's own work, or if
-// there is no such folder. Of folders and files with a name that is skipped nothing counts; nil: none is. It follows
-// links, and where there is too much to look at, anything may be there.
-func (g *Ground) Inside(server, path string, skipped func(name string) bool) string {
-	for _, name := range g.Locate(server, path).Names {
-		s := search{ground: g, root: name, skipped: skipped, left: maxInside}
-		if at, why := s.run(); why != "" {
-			g.tell(at, why)
-			return why
-		}
-	}
-	return ""
-}
-
 // A search looks below a folder for files of other authors.
 type search struct {
 	ground  *Ground

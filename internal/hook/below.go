@@ -23,14 +23,14 @@ var (
 	numbers = pattern.New(`^[0-9 \t]+$`)
 )
 
-// A sight is the folders of which a call shows what lies below them: names of files, or their contents.
+// A sight is the folders of which a call shows files at any depth: their names, or their contents.
 type sight struct {
 	trees []cmdline.Tree
 	form  cmdline.Form // how its result names each file below these; "" if that is not known
 }
 
-// sees returns the sight of a call. A tool of the host that goes through folders leaves out those of version control.
-func (e *Event) sees(known Ground, args json.RawMessage) (s sight) {
+// sightOf returns the sight of a call. A tool that goes through folders leaves out those of version control.
+func sightOf(e *Event, known Ground, args json.RawMessage) (s sight) {
 	if e.Tool == e.Host.shell.tool {
 		raw, _ := rawjson.Get(args, "command")
 		line, _ := rawjson.String(raw)
@@ -82,18 +82,18 @@ func listing(tool string, args json.RawMessage) cmdline.Form {
 	return cmdline.Lines
 }
 
-// below returns the label of the untrusted content that a call shows of what lies below folders. Where the result names
+// below returns the label of the untrusted content that a call shows of files below folders. Where the result names
 // each file, it counts when it is there, and only if one of these files is of another author, or if that is not known.
-func (e *Event) below(ctx context.Context, known Ground, args json.RawMessage) (l label.Label) {
+func below(ctx context.Context, e *Event, known Ground, args json.RawMessage) (l label.Label) {
 	if known == nil || e.Tool == "" || e.strange(known) != "" {
 		return l // it counts as the worst
 	}
-	s := e.sees(known, args)
+	s := sightOf(e, known, args)
 	if len(s.trees) == 0 {
 		return l
 	}
 	after := e.Name == PostToolUse || e.Name == PostFailure
-	if s.form != "" && (!after || e.Name == PostToolUse && e.namesOwn(known, args, s.form)) {
+	if s.form != "" && (!after || e.Name == PostToolUse && namesOwn(e, known, args, s.form)) {
 		return l
 	}
 	find := newFinder(e, known)
@@ -110,7 +110,7 @@ func (e *Event) below(ctx context.Context, known Ground, args json.RawMessage) (
 }
 
 // namesOwn reports whether a result of a form names files of the user's own work alone.
-func (e *Event) namesOwn(known Ground, args json.RawMessage, form cmdline.Form) bool {
+func namesOwn(e *Event, known Ground, args json.RawMessage, form cmdline.Form) bool {
 	var told struct {
 		Content, Stdout *string
 		Filenames       []string

@@ -122,7 +122,7 @@ func TestDailySearches(t *testing.T) {
 	}
 }
 
-// TestSearchesOfEveryHost has hosts whose results are not looked at search, list and show folders: what lies below
+// TestSearchesOfEveryHost has hosts whose results are not looked at search, list and show folders: all that lies below
 // counts, but for the copies of version control.
 func TestSearchesOfEveryHost(t *testing.T) {
 	for _, c := range []struct {
