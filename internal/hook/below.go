@@ -83,7 +83,8 @@ func listing(tool string, args json.RawMessage) cmdline.Form {
 }
 
 // below returns the label of the untrusted content that a call shows of files below folders. Where the result names
-// each file, it counts when it is there, and only if one of these files is of another author, or if that is not known.
+// each file, it counts when it is there, and only if one of these is of another author, or if that is not known: it may
+// be one that the call was to leave out.
 func below(ctx context.Context, e *Event, known Ground, args json.RawMessage) (l label.Label) {
 	if known == nil || e.Tool == "" || e.strange(known) != "" {
 		return l // it counts as the worst
@@ -100,7 +101,7 @@ func below(ctx context.Context, e *Event, known Ground, args json.RawMessage) (l
 	if slices.ContainsFunc(s.trees, func(t cmdline.Tree) bool {
 		return slices.ContainsFunc(find.located(ctx, []string{t.Path}), func(p string) bool {
 			return known.Foreign(Server, p) == "" && known.Inside(Server, p, func(name string) bool {
-				return !t.Hidden && strings.HasPrefix(name, ".") || slices.Contains(t.Except, name)
+				return s.form == "" && (!t.Hidden && strings.HasPrefix(name, ".") || slices.Contains(t.Except, name))
 			}) != ""
 		})
 	}) {

@@ -111,6 +111,7 @@ func TestDailySearches(t *testing.T) {
 		{"Grep in another form", "Grep", input{"pattern": "x", "output_mode": "content"}, input{"text": "x"}, true},
 		{"Glob", "Glob", input{"pattern": "**/*.go"}, input{"filenames": []any{m.work + "/src/a.go"}}, false},
 		{"Glob of a stranger", "Glob", input{"pattern": "**/*.md"}, input{"filenames": []any{m.work + "/" + theirs}}, true},
+		{"Glob of version control", "Glob", input{"pattern": "**/HEAD"}, input{"filenames": []any{".git/HEAD"}}, true},
 		{"a file", "Grep", input{"pattern": "x", "output_mode": "content", "path": "src/a.go"}, input{"content": "1:x"}, false},
 	} {
 		m.start(c.name, "startup")
