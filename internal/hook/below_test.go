@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,6 +24,9 @@ func (m *machine) after(id, tool string, in input, response any) {
 // as the shell runs them: the conversation is untrusted if the output has a text or a name of a stranger, and clean if
 // it names files of the user alone.
 func TestSearchesShowStrangers(t *testing.T) {
+	if _, err := exec.LookPath("find"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("needs a POSIX shell and names of any form")
+	}
 	lines := []string{"grep -rn WORD .", "grep -rn WORD", "grep -r WORD .", "grep -rl WORD .", "grep -rn WORD sub", "cd sub && grep -rn WORD .", "find .", "find sub -type f",
 		"grep -rn WORD . | head -3", "find . | sort", "find . | wc -l", "grep -rn WORD . || true", "ls -R", "ls -aR sub", "du -a sub", "grep -rh WORD .",
 		"grep -rn WORD . | tail -2", "grep -rn WORD . && ls", "grep -rn WORD . ; grep -rn WORD sub", "grep -rn --exclude-dir=vendor --exclude-dir=.git WORD .",
