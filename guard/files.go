@@ -26,6 +26,10 @@ type Files interface {
 
 	// Foreign says why a file may hold untrusted content; "" if it is the user's own work.
 	Foreign(server, path string) string
+
+	// Inside says why a file below a folder may hold untrusted content; "" if all of it is the user's own work, or
+	// there is no such folder. Of names that are skipped nothing counts; nil: none is.
+	Inside(server, path string, skipped func(name string) bool) string
 }
 
 // A Touch is a call as it may touch files.

@@ -36,6 +36,12 @@ overlays:
       read:
         contract: {readOnly: true, openWorld: false, destinations: [ephemeral], outcomes: [benign], sources: [user], returns: []}
         resource: {reads: ["file://{path}"]}
+      list:
+        contract: {readOnly: true, openWorld: false, destinations: [ephemeral], outcomes: [benign], sources: [user], returns: []}
+        resource: {folders: ["file://{path}"]}
+      compare:
+        contract: {readOnly: true, openWorld: false, destinations: [ephemeral], outcomes: [benign], sources: [user], returns: []}
+        resource: {reads: ["file://{path}"], folders: ["file://{content}"]}
       search:
         contract: {readOnly: true, openWorld: false, destinations: [ephemeral], outcomes: [benign], sources: [user], returns: []}
       mkdir:
@@ -79,6 +85,13 @@ func (d disk) Runs(guard.Touch) string { return "" }
 func (d disk) Foreign(_, p string) string {
 	if strings.HasPrefix(d.find(p)+"/", "/clone/") {
 		return "it is a stranger's"
+	}
+	return ""
+}
+
+func (d disk) Inside(_, p string, _ func(string) bool) string {
+	if d.find(p) == "/around" {
+		return "there is a stranger's clone in it"
 	}
 	return ""
 }
@@ -174,12 +187,16 @@ func TestForeignFiles(t *testing.T) {
 		untrusted  bool
 	}{
 		{"read", "/home/a.txt", false}, {"read", "/clone/README.md", true}, {"read", "in/README.md", true}, {"read", "../clone/x", true},
-		{"search", "/clone", true}, {"search", "/home", false}, {"search", "in", true}, {"mkdir", "/clone/x", false}, {"write", "/clone/x", false},
+		{"search", "/clone", true}, {"search", "/home", false}, {"search", "in", true},
+		{"read", "/around", true}, {"search", "/around", true}, {"list", "/around", false}, {"list", "/clone", true}, {"compare", "/around", true}, {"mkdir", "/clone/x", false}, {"write", "/clone/x", false},
 	} {
 		got, v := newDisk(t, policy.Enforce).make("s", c.tool, map[string]string{"path": c.path, "content": "x"})
 		if got.Untrusted != c.untrusted || !v.Allowed() {
 			t.Errorf("%s %s: untrusted %v, %s by %s", c.tool, c.path, got.Untrusted, v.Effect, v.Rule)
 		}
+	}
+	if got, _ := newDisk(t, policy.Enforce).make("s", "compare", map[string]string{"path": "/around", "content": "/around"}); !got.Untrusted {
+		t.Error("a folder that is read counts as one that is listed alone")
 	}
 	n := newDisk(t, policy.Enforce)
 	c := &guard.Call{Session: session.Ref{Key: "s", Principal: "ann"}, Server: "disk", Method: "resources/read", Name: "file:///clone/a", Params: json.RawMessage(`{"uri":"file:///clone/a"}`)}

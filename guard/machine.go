@@ -90,8 +90,10 @@ func (m machine) forms(r *request) (forms []json.RawMessage, unsure bool) {
 	return forms, found.unsure || found.most > maxForms
 }
 
-// foreign returns the label of untrusted content in the files that a call reads.
-func (m machine) foreign(server string, reads []string) (l label.Label) {
+// foreign returns the label of untrusted content in the files that a call reads. A folder stands for all that lies
+// below it, unless the overlay says that the call lists it alone. What tools of the host show is in the context of the
+// call.
+func (m machine) foreign(r *request, reads []string) (l label.Label) {
 	if m.files == nil {
 		return l
 	}
@@ -99,7 +101,11 @@ func (m machine) foreign(server string, reads []string) (l label.Label) {
 		if scheme, _, ok := strings.Cut(uri, ":"); !ok || !strings.EqualFold(scheme, "file") {
 			continue
 		}
-		if path, _, open := strings.Cut(uri, "{"); open || m.files.Foreign(server, path) != "" {
+		path, _, open := strings.Cut(uri, "{")
+		if open || m.files.Foreign(r.Server, path) != "" {
+			return untrusted()
+		}
+		if !r.Host && !slices.Contains(r.resources.Folders, uri) && m.files.Inside(r.Server, path, nil) != "" {
 			return untrusted()
 		}
 	}

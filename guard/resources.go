@@ -99,7 +99,7 @@ func (t *resourceLabels) writeOne(ctx context.Context, r *request, name string, 
 func (t *resourceLabels) contents(ctx context.Context, r *request) (label.Label, error) {
 	reads := t.machine.readsOf(r)
 	l, err := t.written(ctx, r, reads)
-	return label.Join(l, t.machine.foreign(r.Server, reads)), err
+	return label.Join(l, t.machine.foreign(r, reads)), err
 }
 
 // read returns the label that the resources which a call read give its answer, and whether any of it is that of an
@@ -116,7 +116,7 @@ func (t *resourceLabels) read(ctx context.Context, r *request) (l label.Label, w
 		return l, written, err
 	}
 	if _, known := r.Effective.Sources.Known(); !known || returnsData(r) {
-		l = label.Join(l, t.machine.foreign(r.Server, reads))
+		l = label.Join(l, t.machine.foreign(r, reads))
 	}
 	return l, written, nil
 }

@@ -222,6 +222,9 @@ type Resources struct {
 	Known  bool // whether anything is said
 	Reads  []string
 	Writes []string
+
+	// Folders are those among Reads of which the call shows nothing that lies deeper than directly in them.
+	Folders []string
 }
 
 // Resources returns the resources that a call with the arguments, a JSON object without duplicate names or nil, reads
@@ -236,7 +239,9 @@ func (t *Tool) Resources(arguments []byte) Resources {
 		return Resources{}
 	}
 	d := t.layers[i]
-	return Resources{Known: true, Reads: expand(d.reads, arguments), Writes: expand(d.writes, arguments)}
+	reads, folders := expand(d.reads, arguments), expand(d.folders, arguments)
+	folders = slices.DeleteFunc(folders, func(uri string) bool { return slices.Contains(reads, uri) })
+	return Resources{Known: true, Reads: slices.Concat(reads, folders), Writes: expand(d.writes, arguments), Folders: folders}
 }
 
 // expand returns the URIs of the templates: one for each combination of the values that the arguments have.

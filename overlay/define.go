@@ -129,12 +129,12 @@ func (l *loader) paths(m map[string]document.Member, name string) []path {
 }
 
 func (l *loader) resource(d *definition, member document.Member) {
-	m, ok := l.Members(member.Value, "resource", []string{"reads", "writes"})
+	m, ok := l.Members(member.Value, "resource", []string{"reads", "folders", "writes"})
 	if !ok {
 		return
 	}
 	d.resource = true
-	for name, to := range map[string]*[]template{"reads": &d.reads, "writes": &d.writes} {
+	for name, to := range map[string]*[]template{"reads": &d.reads, "folders": &d.folders, "writes": &d.writes} {
 		list, ok := m[name]
 		if !ok {
 			continue

@@ -59,7 +59,7 @@ func (d *definition) names() map[string]bool {
 	for _, p := range slices.Concat(d.destination, d.content) {
 		all[p[0].member] = true
 	}
-	for _, uri := range slices.Concat(d.reads, d.writes) {
+	for _, uri := range slices.Concat(d.reads, d.folders, d.writes) {
 		for _, p := range uri {
 			if p.argument != nil {
 				all[p.argument[0].member] = true

@@ -40,7 +40,7 @@
 //	          destination: [to, cc]      # where something goes
 //	          content: [subject, body]   # the content that goes there
 //	        resource:                    # the resources that the call reads or writes: URIs with {path} for arguments
-//	          writes: ["mailto:{to}"]
+//	          writes: ["mailto:{to}"]    # also reads, and folders: read without all that lies deeper in them
 //	        results:                     # labels of results; they only raise
 //	          - path: $.items[*].private
 //	            equals: true             # optional: a scalar, or a list of them; true if absent

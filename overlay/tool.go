@@ -24,8 +24,9 @@ type definition struct {
 	content     []path
 	roles       bool // destination or content is stated
 	reads       []template
+	folders     []template // read without what lies deeper in them
 	writes      []template
-	resource    bool                   // reads or writes is stated
+	resource    bool                   // any of these is stated
 	named       func() map[string]bool // arguments that it speaks of; made when first used
 	results     []rule
 	lists       *listing

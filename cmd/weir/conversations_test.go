@@ -54,7 +54,7 @@ func (h *hooked) own() {
 	h.t.Helper()
 	for path, text := range map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\tbare = false\n", ".git/objects/.keep": "", ".git/refs/.keep": "",
-		"date.go": "package date\n", "src/app.py": "", "tests/test_app.py": "",
+		"date.go": "package date\n", "date_test.go": "package date\n", "src/app.py": "", "tests/test_app.py": "",
 	} {
 		path = filepath.Join(h.work(), path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -25,6 +25,8 @@ type Deed struct {
 	Index  Index    // the files that it records in git's index and then runs git on
 	Hooks  bool     // it runs git, which may run hooks and programs of the settings of a repository
 	Names  Form     // how its output names each file of which it holds contents; "" if that is not known
+	Trees  []Tree   // folders of which its output may show files at any depth
+	Told   Form     // how its output names each file below these; "" if that is not known
 }
 
 // Understand returns the deed of a line that the Bourne shell, Bash and Zsh read alike. It is not ok for a line
@@ -197,7 +199,11 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 		return false // it runs beside the others of its pipe
 	}
 	r, ok := c.accepts(rest)
-	return ok && !r.counts() && w.apply(r)
+	if !ok || r.counts() || !w.apply(r) {
+		return false
+	}
+	w.descend(all[0].text, r, piped)
+	return true
 }
 
 // change goes to another folder, by a path that is one for every shell: zsh takes +1, and ~1 in quotes, for folders

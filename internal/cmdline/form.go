@@ -3,6 +3,7 @@ package cmdline
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/weir-mcp/weir/internal/pattern"
 )
@@ -14,6 +15,11 @@ type Form string
 const (
 	Patch Form = "patch" // of git: diff --git a/NAME b/NAME
 	Lines Form = "lines" // of a search: NAME:12:text, or NAME-12-text
+
+	// Of outputs that are looked at for names of others alone.
+	Paths  Form = "paths"  // each line is a name
+	Named  Form = "named"  // NAME:text
+	Counts Form = "counts" // numbers alone
 )
 
 var (
@@ -66,3 +72,39 @@ func (r read) onlyInput() bool {
 
 // ofHead matches the commits of the history of the work tree.
 var ofHead = pattern.New(`^HEAD(~[0-9]*)*(\.\.\.?HEAD(~[0-9]*)*)?$`)
+
+// selecting are options of searches that choose among files or lines.
+const selecting words = "-g -t --glob --type --include --exclude --exclude-dir --hidden --no-ignore --recursive --ignore-case --fixed-strings " +
+	"--word-regexp --extended-regexp --only-matching --invert-match --no-heading --color"
+
+// told returns how the output of a search that goes through folders names their files.
+func (r read) told() Form {
+	only := func(letters string, long words) bool {
+		return !slices.ContainsFunc(r.options, func(o option) bool {
+			return slices.ContainsFunc(o.names, func(name string) bool { return !long.has(name) && !isLetterOf(name, letters) })
+		})
+	}
+	switch {
+	case !r.inNamed():
+	case r.has("-l --files --files-with-matches") && only("rRiwEFsul", selecting+" --files --files-with-matches"):
+		return Paths
+	case r.form() == Lines:
+		return Lines
+	case only("rRiwEFsuHvox", selecting):
+		return Named
+	}
+	return ""
+}
+
+// hasOneOf reports whether an option is one of a set, or one of the letters.
+func (r read) hasOneOf(set words, letters string) bool {
+	return r.has(set) || slices.ContainsFunc(r.options, func(o option) bool {
+		return slices.ContainsFunc(o.names, func(name string) bool { return isLetterOf(name, letters) })
+	})
+}
+
+// isLetterOf reports whether an option is one of the letters.
+func isLetterOf(name, letters string) bool {
+	letter, ok := strings.CutPrefix(name, "-")
+	return ok && len(letter) == 1 && strings.Contains(letters, letter)
+}

@@ -48,3 +48,8 @@ func (c *Current) Locate(server, path string) guard.Place { return c.Ground().Lo
 
 // Foreign implements [guard.Files].
 func (c *Current) Foreign(server, path string) string { return c.Ground().Foreign(server, path) }
+
+// Inside implements [guard.Files].
+func (c *Current) Inside(server, path string, skipped func(name string) bool) string {
+	return c.Ground().Inside(server, path, skipped)
+}

@@ -36,6 +36,20 @@ func (g *Ground) Foreign(server, path string) string {
 	return ""
 }
 
+// Inside says why a file below a folder may hold untrusted content; "" if all of it is the user's own work, or if
+// there is no such folder. Of folders and files with a name that is skipped nothing counts; nil: none is. It follows
+// links, and where there is too much to look at, anything may be there.
+func (g *Ground) Inside(server, path string, skipped func(name string) bool) string {
+	for _, name := range g.Locate(server, path).Names {
+		s := search{ground: g, root: name, skipped: skipped, left: maxInside}
+		if at, why := s.run(); why != "" {
+			g.tell(at, why)
+			return why
+		}
+	}
+	return ""
+}
+
 // maxTold is of how many folders is told.
 const maxTold = 256
 

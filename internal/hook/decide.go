@@ -187,6 +187,7 @@ func (d *Decider) call(ctx context.Context, e *Event) (*guard.Call, error) {
 	if e.Name == PostToolUse || e.Name == PostFailure {
 		c.Context = e.mayTell(args)
 	}
+	c.Context = label.Join(c.Context, below(ctx, e, d.Files, args))
 	if e.Unread != "" {
 		c.Context = unknown()
 	}

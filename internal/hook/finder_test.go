@@ -15,6 +15,8 @@ import (
 // A plainGround follows links as the system does.
 type plainGround struct{ Ground }
 
+func (plainGround) Inside(_, _ string, _ func(string) bool) string { return "" }
+
 func (plainGround) Starts(_, _ string) string { return "" }
 
 // Enters knows of nothing in small folders, and of a program in one.

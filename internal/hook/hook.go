@@ -90,6 +90,7 @@ type search struct {
 	path       string   // the argument for its folder; severalPaths for one path or a list of them
 	patterns   []string // arguments for patterns of paths below the folder
 	everywhere bool     // without a folder it looks through every one that the host was given; else through the working directory
+	flat       bool     // it names the files directly in the folder alone
 }
 
 // A detail is an event before calls of tools of MCP servers that says of which server they are. Other events of these

@@ -60,6 +60,7 @@ const maxShelf = 1 << 16
 // does: nothing tells where such a name ends in a line of a search.
 type shelf struct {
 	bases []string // folders that names may be relative to
+	end   *regexp.Regexp
 	odd   map[string]oddNames
 	left  int // names that may still be read
 }
@@ -72,7 +73,7 @@ type oddNames struct {
 
 // newShelf returns the one for the result of a call.
 func newShelf(e *Event, args json.RawMessage) *shelf {
-	s := &shelf{bases: []string{e.Folder}, odd: map[string]oddNames{}, left: maxShelf}
+	s := &shelf{bases: []string{e.Folder}, end: nameEnd(), odd: map[string]oddNames{}, left: maxShelf}
 	raw, _ := rawjson.Get(args, memberWithin)
 	for one := range rawjson.Elements(raw) {
 		if base, ok := rawjson.String(one); ok {
@@ -85,7 +86,7 @@ func newShelf(e *Event, args json.RawMessage) *shelf {
 // isHarmless reports whether a line of a search names a file that holds no credentials. It does not of a name that may
 // go on behind its first end.
 func (s *shelf) isHarmless(line string) bool {
-	at := nameEnd().FindStringIndex(line)
+	at := s.end.FindStringIndex(line)
 	if at == nil || strings.Contains(line[:at[0]], "\uFFFD") { // not all bytes of the name are known
 		return false
 	}
@@ -123,7 +124,7 @@ func (s *shelf) read(dir string) (odd oddNames) {
 			return oddNames{}
 		}
 		odd.known = odd.known || err == nil
-		odd.names = append(odd.names, slices.DeleteFunc(names, func(n string) bool { return !nameEnd().MatchString(n) })...)
+		odd.names = append(odd.names, slices.DeleteFunc(names, func(n string) bool { return !s.end.MatchString(n) })...)
 	}
 	return odd
 }

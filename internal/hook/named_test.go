@@ -37,7 +37,7 @@ func TestShelf(t *testing.T) {
 		{"a folder that cannot be read, before", "a.html-6-x", []string{unreadable, whole}, 9, false},
 		{"a folder that cannot be read, behind", "a.html-6-x", []string{whole, unreadable}, 9, false},
 	} {
-		s := &shelf{bases: c.bases, odd: map[string]oddNames{}, left: c.left}
+		s := &shelf{bases: c.bases, end: nameEnd(), odd: map[string]oddNames{}, left: c.left}
 		if got := s.isHarmless(c.line); got != c.want {
 			t.Errorf("%s: harmless %v, want %v", c.name, got, c.want)
 		}

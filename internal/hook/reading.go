@@ -180,12 +180,9 @@ func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
 	form := cmdline.Form(name)
 	var told struct {
 		Content, Stdout *string
-		Stderr          string
-
-		// Where the rest of the output is.
-		BackgroundTaskID, RawOutputPath, PersistedOutputPath string
+		output
 	}
-	if json.Unmarshal(e.Response, &told) == nil && told.Stderr+told.BackgroundTaskID+told.RawOutputPath+told.PersistedOutputPath == "" {
+	if json.Unmarshal(e.Response, &told) == nil && !told.isElsewhere() {
 		text := told.Stdout
 		if e.Tool == e.Host.search {
 			text = told.Content
@@ -195,4 +192,17 @@ func (e *Event) mayTell(args json.RawMessage) (l label.Label) {
 		}
 	}
 	return label.Label{Private: true, Sensitivity: label.SetOf(label.Credentials, label.Unspecified)}.Normal()
+}
+
+// An output is the part of a result beside its text.
+type output struct {
+	Stderr string
+
+	// Where the rest of the text is.
+	BackgroundTaskID, RawOutputPath, PersistedOutputPath string
+}
+
+// isElsewhere reports whether there is more than the text.
+func (o output) isElsewhere() bool {
+	return o.Stderr+o.BackgroundTaskID+o.RawOutputPath+o.PersistedOutputPath != ""
 }

@@ -117,7 +117,7 @@ var gemini = &Host{
 	searches: map[string]search{
 		"glob":           {path: "dir_path", patterns: []string{"pattern"}, everywhere: true},
 		"grep_search":    {path: "dir_path", patterns: []string{"include_pattern"}, everywhere: true},
-		"list_directory": {path: "dir_path", everywhere: true},
+		"list_directory": {path: "dir_path", everywhere: true, flat: true},
 	},
 	paths: map[string]string{"read_file": "file_path", "replace": "file_path", "write_file": "file_path"}, finds: "replace",
 	overlay: geminiOverlay, tools: map[string][]string{
@@ -151,7 +151,7 @@ var qwen = &Host{
 	searches: map[string]search{
 		"glob":           {path: "path", patterns: []string{"pattern"}, everywhere: true},
 		"grep_search":    {path: "path", patterns: []string{"glob"}, everywhere: true},
-		"list_directory": {path: "path", everywhere: true},
+		"list_directory": {path: "path", everywhere: true, flat: true},
 	},
 	paths: map[string]string{"edit": "file_path", "read_file": "file_path", "write_file": "file_path"}, finds: "edit",
 	overlay: qwenOverlay, tools: map[string][]string{
@@ -262,7 +262,7 @@ var vscode = &Host{
 	shell: shell{"run_in_terminal", anyShell, ""},
 	searches: map[string]search{
 		"file_search": {path: "folder", everywhere: true}, "grep_search": {path: "folder", everywhere: true},
-		"list_dir": {path: "path", everywhere: true}, "semantic_search": {path: "folder", everywhere: true},
+		"list_dir": {path: "path", everywhere: true, flat: true}, "semantic_search": {path: "folder", everywhere: true},
 	},
 	paths: map[string]string{"create_directory": "dirPath", "create_file": "filePath", "insert_edit_into_file": "filePath",
 		"read_file": "filePath", "replace_string_in_file": "filePath", "view_image": "filePath"},

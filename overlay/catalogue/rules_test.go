@@ -261,7 +261,7 @@ func TestLocalFiles(t *testing.T) {
 			if !ok {
 				continue
 			}
-			uris := strings.Join(slices.Concat(s.Resource.Reads, s.Resource.Writes), " ")
+			uris := strings.Join(slices.Concat(s.Resource.Reads, s.Resource.Folders, s.Resource.Writes), " ")
 			for path := range arguments {
 				if localArguments.MatchString(path) && !remoteFiles[entry] && entry+" "+path != "circleci params.outputDir" && !strings.Contains(uris, "{"+path) {
 					t.Errorf("%s %s: %s is a local file, and the call reads and writes %q", entry, name, path, uris)
@@ -276,7 +276,7 @@ func TestSecretsInFiles(t *testing.T) {
 	found := 0
 	for entry, of := range read(t) {
 		for name, s := range of.Tools {
-			reads := slices.ContainsFunc(s.Resource.Reads, func(uri string) bool { return strings.HasPrefix(uri, "file://") })
+			reads := slices.ContainsFunc(slices.Concat(s.Resource.Reads, s.Resource.Folders), func(uri string) bool { return strings.HasPrefix(uri, "file://") })
 			if !reads || !s.may("readOnly", true) || !s.Contract.has("returns", "unspecified") || entry == "git" || s.Contract.has("destinations", "system") {
 				continue
 			}

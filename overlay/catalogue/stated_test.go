@@ -23,8 +23,9 @@ type (
 			Content     []string `yaml:"content"`
 		} `yaml:"arguments"`
 		Resource struct {
-			Reads  []string `yaml:"reads"`
-			Writes []string `yaml:"writes"`
+			Reads   []string `yaml:"reads"`
+			Folders []string `yaml:"folders"`
+			Writes  []string `yaml:"writes"`
 		} `yaml:"resource"`
 	}
 	said      map[string]any
