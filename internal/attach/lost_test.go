@@ -29,6 +29,21 @@ func TestDeafHostIsLeft(t *testing.T) {
 	})
 }
 
+// TestHostHasLeft has an owner end after its host has left: that is no error, unless the host has no answer to a request.
+func TestHostHasLeft(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		k := &keeper{relay: newRelay(io.NopCloser(strings.NewReader("")), io.Discard, slog.New(slog.DiscardHandler))}
+		if open {
+			k.relay.book.host([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`))
+		}
+		k.relay.leave()
+		status, goesOn, err := k.serve(t.Context(), endedLife(t, false))
+		if goesOn || open != (err != nil) || status != 0 {
+			t.Errorf("open %v: status %d, goes on %v, %v", open, status, goesOn, err)
+		}
+	}
+}
+
 // TestDeafHostIsLeftBehindReplay has an owner end that was told all of a host before it: the host takes no line of it.
 func TestDeafHostIsLeftBehindReplay(t *testing.T) {
 	for _, done := range []bool{false, true} {

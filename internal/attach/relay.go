@@ -272,11 +272,15 @@ func (r *relay) detach() {
 	r.to = nil
 }
 
-// lost tells the host that an owner has ended, and reports whether another one can take its place, or why not.
+// lost tells the host that an owner has ended, and reports whether another one can take its place, or why not. A host
+// that has left with all answers needs none.
 func (r *relay) lost() (goesOn bool, why error) {
 	r.mu.Lock()
 	lines := r.book.lost()
 	goesOn, why = !r.left && !r.book.overfull && r.failure == nil, r.failure
+	if r.left && why == nil && len(lines) == 0 {
+		why = errLeft
+	}
 	clear(r.retold)
 	r.mu.Unlock()
 	for _, text := range lines {
