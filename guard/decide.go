@@ -8,6 +8,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 )
 
 // RuleHeld is the rule that a verdict names when the definition of the tool is not the one that was accepted.
@@ -124,9 +125,23 @@ func (g *decider) write(
 	case wait:
 		return state.Later(ctx, func() *record.Event { return e })
 	case call && v.allowed():
-		return state.Decide(ctx, r.decided, e)
+		return g.decided(ctx, in, e)
 	}
 	return state.Record(ctx, e)
+}
+
+// decided records the event of a call that may change or send something, and counts the call with it, so that no other
+// process takes an approval for one of the state before. The error is session.ErrChanged if the call is approved in
+// such a state and something was changed meanwhile.
+func (g *decider) decided(ctx context.Context, in decisionInput, e *record.Event) error {
+	r := in.request
+	counted := g.approver.tracer.Count(r.traced(), in.found)
+	calls, err := g.evidence.state.Decide(ctx, r.decided, r.counts(), e)
+	stale := counted(int(calls), err)
+	if r.counted = err == nil; stale {
+		return session.ErrChanged
+	}
+	return err
 }
 
 // maxKept is how long the arguments may be, in bytes, of a call whose facts are kept until they are written down.
