@@ -139,7 +139,7 @@ func (t *Tracer) Count(c *Call, found *Finding) (counted func(calls int, err err
 		s.counting.RLock()
 	}
 	n := 0
-	if c.counts() {
+	if !c.Inquiry && c.Shown == nil {
 		n = 1
 	}
 	s.mu.Lock()
@@ -164,9 +164,6 @@ func (t *Tracer) Uncount(c *Call) {
 	defer s.mu.Unlock()
 	s.seen--
 }
-
-// counts reports whether the call adds to those of its session.
-func (c *Call) counts() bool { return !c.Inquiry && c.Shown == nil }
 
 // missed returns how many calls of the session went out that are in no account.
 func (c *conversation) missed(calls int) int { return c.foreign(calls) + c.unseen }

@@ -249,7 +249,7 @@ func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 // fixed and something was changed since. If it has to be counted, found.Counting is set, and held.
 func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale bool) {
 	s := t.sessions.of(c.Session)
-	if found.Counting = nil; c.counts() && !c.Counted {
+	if found.Counting = nil; !c.Inquiry && c.Shown == nil && !c.Counted {
 		found.Counting = &s.counting
 		found.Counting.RLock()
 	}
