@@ -115,7 +115,7 @@ func NewPrompt(q *guard.Question) Prompt {
 		p.Note = "It is shown once. No answer means no."
 	}
 	if q.Unshown {
-		p.Note = "The request does not show the thing that the arguments name; if the agent changes anything before, you are asked again. " + p.Note
+		p.Note = "The request shows the arguments, not the things that they name; if the agent changes anything before, you are asked again. " + p.Note
 	}
 	return p
 }

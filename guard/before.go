@@ -76,7 +76,7 @@ func (g *Guard) attempt(ctx context.Context, r *request) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	r.decided = seen
+	r.decided, r.counted = seen, false
 	steered, err := g.Hidden.steered(ctx, r)
 	if err != nil {
 		return Verdict{}, err
@@ -193,10 +193,20 @@ func (g *Guard) depart(
 	if r.asked { // results of the server may repeat the reply
 		return params, g.raiseBy(ctx, r, seen.Label, carries(&r.Call))
 	}
-	if r.shown != nil { // it was counted then
+	if found.Counting == nil { // it was counted then, or with its decision
 		return params, nil
 	}
-	return params, g.evidence.count(ctx, r.Session.Key, first)
+	return params, count(ctx, g, r, found, first)
+}
+
+// count counts a call that goes out and was not counted with its decision.
+func count(ctx context.Context, g *Guard, r *request, found *trace.Finding, first bool) error {
+	defer found.Counting.RUnlock()
+	err := g.evidence.count(ctx, r.Session.Key, first)
+	if err != nil {
+		g.tracer.Uncount(r.traced())
+	}
+	return err
 }
 
 // Ask decides whether a question of a server, which [Call.Inquiry] returns, may reach the host, and, if so, raises the
@@ -300,7 +310,7 @@ func (g *Guard) Show(ctx context.Context, c *Call) (bool, error) {
 	showing := r.traced()
 	showing.Showing = true
 	first, _ := g.tracer.AddCall(showing, p.facts, p.found)
-	return true, g.evidence.count(ctx, r.Session.Key, first)
+	return true, count(ctx, g, r, p.found, first)
 }
 
 // eventShown is the effect of events of calls that their servers are shown before they are decided.

@@ -39,8 +39,9 @@ func (s busyState) Later(ctx context.Context, made func() *record.Event) error {
 	return s.around(func() error { return s.State.Later(ctx, made) })
 }
 
-func (s busyState) Decide(ctx context.Context, on session.State, e *record.Event) error {
-	return s.around(func() error { return s.State.Decide(ctx, on, e) })
+func (s busyState) Decide(ctx context.Context, on session.State, counts bool, e *record.Event) (calls int64, err error) {
+	err = s.around(func() error { calls, err = s.State.Decide(ctx, on, counts, e); return err })
+	return calls, err
 }
 
 // moments are those of a decision at which a session may change.

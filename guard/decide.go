@@ -8,6 +8,7 @@ import (
 	"github.com/weir-mcp/weir/annotation"
 	"github.com/weir-mcp/weir/policy"
 	"github.com/weir-mcp/weir/record"
+	"github.com/weir-mcp/weir/session"
 )
 
 // RuleHeld is the rule that a verdict names when the definition of the tool is not the one that was accepted.
@@ -119,7 +120,7 @@ func (g *decider) write(
 	}
 	if !wait {
 		if e.Facts = encode(in.facts); call && v.allowed() {
-			return state.Decide(ctx, r.decided, e)
+			return g.decided(ctx, in, e)
 		}
 		return state.Record(ctx, e)
 	}
@@ -142,6 +143,20 @@ func (g *decider) write(
 	})
 	if err != nil {
 		complete() // and so let go of the answer: the event is not written
+	}
+	return err
+}
+
+// decided records the event of a call that may change or send something, and counts the call with it, so that no other
+// process takes an approval for one of the state before. The error is session.ErrChanged if the call is approved in
+// such a state and something was changed meanwhile.
+func (g *decider) decided(ctx context.Context, in decisionInput, e *record.Event) error {
+	r := in.request
+	counted := g.approver.tracer.Count(r.traced(), in.found)
+	calls, err := g.evidence.state.Decide(ctx, r.decided, r.counts(), e)
+	stale := counted(int(calls), err)
+	if r.counted = err == nil; stale {
+		return session.ErrChanged
 	}
 	return err
 }

@@ -21,9 +21,10 @@ type State interface {
 	// Open opens a session and records the event of each label that rises with it. The event may be asked for more than once.
 	Open(ctx context.Context, ref session.Ref, event func(session.Rise) *record.Event) (session.State, error)
 
-	// Decide records the event of a decision that a call may go in a session. It records nothing if the session is
-	// not as it was decided on any more: see [session.Sessions.Still].
-	Decide(ctx context.Context, on session.State, e *record.Event) error
+	// Decide records the event of a decision that a call may go in a session, counts the call if counts is set, and
+	// returns the number of calls of the session, with this one. It does nothing if the session is not as it was
+	// decided on any more: see [session.Sessions.Still]. Every process sees the call before it goes.
+	Decide(ctx context.Context, on session.State, counts bool, e *record.Event) (calls int64, err error)
 
 	// Raise joins a label into a session and its ancestors, and records the event. The event of a label that the session covers
 	// may be left out.
@@ -70,11 +71,18 @@ func (p *pair) Open(
 	return state, nil
 }
 
-func (p *pair) Decide(ctx context.Context, on session.State, e *record.Event) error {
-	if err := p.sessions.Still(ctx, on); err != nil {
-		return err
+func (p *pair) Decide(ctx context.Context, on session.State, counts bool, e *record.Event) (calls int64, err error) {
+	now, err := p.sessions.Snapshot(session.Afresh(ctx), on.Key)
+	if err == nil {
+		err = on.Still(now)
 	}
-	return p.Record(ctx, e)
+	if err == nil {
+		err = p.Record(ctx, e)
+	}
+	if err != nil || !counts {
+		return now.Calls, err
+	}
+	return p.sessions.Count(ctx, on.Key)
 }
 
 func (p *pair) Raise(ctx context.Context, key string, l label.Label, e *record.Event) (session.Change, error) {
@@ -163,8 +171,8 @@ func (v *evidence) rise(c *Call, key string, added label.Label) *record.Event {
 	return e
 }
 
-// count counts a call that goes out. The first one of the session in this process is counted at once: from then on
-// every other process knows that it has not seen all of them.
+// count counts a call that goes out and was not counted with its decision. The first one of the session in this process
+// is counted at once: from then on every other process knows that it has not seen all of them.
 func (v *evidence) count(ctx context.Context, key string, first bool) (err error) {
 	if first {
 		_, err = v.state.Sessions().Count(ctx, key)

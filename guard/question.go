@@ -125,7 +125,7 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 	}
 	since := ""
 	if leansOnState(&in) {
-		since, q.Unshown = in.found.Since, f.Roles.Known && namesThing(&in)
+		since, q.Unshown = in.found.Since, unshown(&in)
 	}
 	q.Binding = bind(
 		r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, string(canonical),
@@ -136,21 +136,6 @@ func newQuestion(in decisionInput, d decision, from []Origin) *Question {
 		q.To, q.Grant = grant(in, d.by)
 	}
 	return q
-}
-
-// leansOnState reports whether a call acts on things as they are by then, such as a draft that is sent by its id or
-// commits that are pushed: nobody states that its arguments hold the content. An approval of it ends when anything is
-// changed meanwhile that no person was asked about.
-func leansOnState(in *decisionInput) bool {
-	f := in.facts
-	return f.Phase == policy.OnCall && !in.request.asked && !f.PlainRead() && !(f.Roles.Known && len(f.Roles.Contents) > 0)
-}
-
-// namesThing reports whether a call leans on the state of a thing that its arguments may name. An address of the Web or
-// of mail is no such thing: its own text goes.
-func namesThing(in *decisionInput) bool {
-	f := in.facts
-	return leansOnState(in) && (!f.Roles.Known || len(f.Roles.Destinations) > 0 && f.Call.Hosts.Len() == 0)
 }
 
 // Refusal returns the text about a call or an answer that nobody has accepted.

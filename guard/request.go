@@ -34,6 +34,7 @@ type request struct {
 	notes     []overlay.Note    // why the operator says that for the arguments
 	decided   session.State     // the agent session, by which the call is decided
 	entered   bool              // the user's messages with it, and its defects, were noted
+	counted   bool              // it was counted with its decision
 }
 
 // A reading is how the server may read the paths of a call at one moment.
@@ -192,13 +193,17 @@ func (r *request) traced() *trace.Call {
 		ID: r.ID, Session: r.Session, Server: r.Server, Vouched: r.Trust != contract.Untrusted, Name: r.Name, URI: r.uri,
 		Params: r.Params, Arguments: r.Arguments, Schema: r.Schema,
 		UndeclaredNames: r.Undeclared.Names, UndeclaredParams: r.Undeclared.Params,
-		Host: r.Host, Keeps: r.Effective.Keeps(), Inquiry: r.asked, Shown: r.shown,
+		Host: r.Host, Keeps: r.Effective.Keeps(), Inquiry: r.asked, Shown: r.shown, Counted: r.counted,
 	}
 	if len(r.Confirmed.Destinations) > 0 && r.Method == "tools/call" && r.anything() == "" && len(r.Undeclared.Beside) == 0 {
 		c.Confirmed = r.Confirmed
 	}
 	return c
 }
+
+// counts reports whether the call adds to the calls of its session: a reply to a server does not, and one that its
+// server was shown was counted then.
+func (r *request) counts() bool { return !r.asked && r.shown == nil }
 
 // place returns where findings in a part of the call are; false if there are no exceptions of such findings.
 func (r *request) place(phase policy.Phase) (FindingPlace, bool) {

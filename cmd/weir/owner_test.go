@@ -177,7 +177,8 @@ func TestOwnerKilled(t *testing.T) {
 	}
 }
 
-// TestOwnerKilledKeepsApprovals has a person approve a call while no owner runs: it goes once.
+// TestOwnerKilledKeepsApprovals has a person approve a call while no owner runs: it goes once. The calls before the
+// request are of an owner before, since one that goes on with calls of a dead one takes each of them for a change.
 func TestOwnerKilledKeepsApprovals(t *testing.T) {
 	h := newHooked(t)
 	send := func() string {
@@ -185,6 +186,9 @@ func TestOwnerKilledKeepsApprovals(t *testing.T) {
 	}
 	h.begin("codex", "s")
 	h.use("codex", "s", "0", "Bash", map[string]any{"command": "cat salaries.csv"})
+	if !h.kill() {
+		t.Fatal("no owner runs")
+	}
 	_, rest, found := strings.Cut(send(), "weir approve ")
 	id, _, _ := strings.Cut(rest, `\n`)
 	if !found || !h.kill() {

@@ -30,6 +30,10 @@ import (
 type conversation struct {
 	mu sync.Mutex // of all traces that have it
 
+	// counting is held from when a call is noted here until the store has it: by one alone that goes only if nothing
+	// went out since it was approved. It is taken before mu.
+	counting sync.RWMutex
+
 	pace
 	accounts []*account // of all traces, whose amounts count together
 	arrivals arrivals
@@ -120,6 +124,45 @@ func (c *conversation) foreign(calls int) int {
 // or before this conversation began here, each may be one.
 func (c *conversation) since(calls int) string {
 	return strconv.Itoa(c.changes) + " " + strconv.Itoa(c.foreign(calls))
+}
+
+// Count notes a call that is about to be counted with its decision, and returns the function to call with the number
+// of calls of the session then, or with the error. That reports whether the call is fixed and something was changed
+// since it was approved, by any process: then it must not go.
+func (t *Tracer) Count(c *Call, found *Finding) (counted func(calls int, err error) (stale bool)) {
+	s := t.sessions.of(c.Session)
+	done := s.counting.RUnlock
+	if found.Fixed { // no other call of this process is counted meanwhile, which would hide one of another process
+		s.counting.Lock()
+		done = s.counting.Unlock
+	} else {
+		s.counting.RLock()
+	}
+	n := 0
+	if !c.Inquiry && c.Shown == nil {
+		n = 1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen += n
+	return func(calls int, err error) bool {
+		defer done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err != nil {
+			s.seen -= n
+			return false
+		}
+		return found.Fixed && found.Since != s.since(calls)
+	}
+}
+
+// Uncount notes that a call could not be counted which [Tracer.AddCall] has noted as one that is.
+func (t *Tracer) Uncount(c *Call) {
+	s := t.sessions.of(c.Session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen--
 }
 
 // missed returns how many calls of the session went out that are in no account.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/weir-mcp/weir/label"
 	"github.com/weir-mcp/weir/policy"
@@ -45,6 +46,9 @@ type Finding struct {
 	Since     string   // stands for the changes that went out before, of which no person was asked
 	Approved  bool     // a person was asked about just this call
 	Fixed     bool     // the call goes only if nothing went out Since
+
+	// Counting is held for reading if [Tracer.AddCall] says that the call has to be counted, until it is.
+	Counting *sync.RWMutex
 
 	bits int        // that the choice of arguments can tell
 	to   []receiver // and to whom

@@ -72,6 +72,7 @@ type Call struct {
 	Keeps   bool // the server may keep the arguments
 	Inquiry bool // it is the answer to a server's question
 
+	Counted bool     // it is counted already, with its decision: see [Tracer.Count]
 	Showing bool     // its server is shown it to say what it would do: nothing goes anywhere else
 	Shown   *Finding // of the call as its server was shown it before; nil if it was not
 }
@@ -245,9 +246,13 @@ func destinations(t *callTracer, call *policy.CallFacts, roles policy.Roles) {
 // AddCall notes an allowed call. In a session with untrusted content, values that the agent makes up or passes on count
 // as untrusted from then on, so that they do not come back as a trusted server's own. It reports whether the call is
 // the first that the tracer knows of the session; and that it must not go out after all, and is not noted, if it is
-// fixed and something was changed since.
+// fixed and something was changed since. If it has to be counted, found.Counting is set, and held.
 func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale bool) {
 	s := t.sessions.of(c.Session)
+	if found.Counting = nil; !c.Inquiry && c.Shown == nil && !c.Counted {
+		found.Counting = &s.counting
+		found.Counting.RLock()
+	}
 	t.sessions.change(s, func() {
 		if stale = found.Fixed && found.Since != s.since(f.Session.Calls); stale {
 			return
@@ -258,7 +263,7 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale
 				s.changes++
 			}
 		}
-		if !c.Inquiry && c.Shown == nil {
+		if found.Counting != nil {
 			first = s.seen == 0
 			s.seen++
 		}
@@ -281,6 +286,9 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale
 			}
 		}
 	})
+	if stale && found.Counting != nil {
+		found.Counting.RUnlock()
+	}
 	if f.Session.Label.Untrusted && !stale {
 		t.sessions.above(c.Session, (*sessionTrace).doubt)
 	}

@@ -47,16 +47,16 @@ func (s *state) Open(
 }
 
 // Decide implements [guard.State].
-func (s *state) Decide(ctx context.Context, on session.State, e *record.Event) error {
+func (s *state) Decide(ctx context.Context, on session.State, counts bool, e *record.Event) (calls int64, err error) {
 	entry, err := s.encode(e)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := s.opts.DB.Decided(ctx, on, entry); err != nil {
-		return err
+	if calls, err = s.opts.DB.Decided(ctx, on, counts, entry); err != nil {
+		return 0, err
 	}
 	s.touch()
-	return s.also(ctx, e)
+	return calls, s.also(ctx, e)
 }
 
 // Raise implements [guard.State].

@@ -74,8 +74,12 @@ func TestDecidedOnASessionOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := db.Decided(ctx, on, audit.Entry{Time: time.Now(), Kind: "k"}); !errors.Is(err, c.want) {
-				t.Errorf("deciding: %v; want %v", err, c.want)
+			calls, err := db.Decided(ctx, on, true, audit.Entry{Time: time.Now(), Kind: "k"})
+			if !errors.Is(err, c.want) || (calls == now.Calls+1) != (c.want == nil) {
+				t.Errorf("deciding: %v, %d calls; want %v", err, calls, c.want)
+			}
+			if s, err := other.Get(t.Context(), "s"); c.want == nil && (err != nil || s.Calls != calls) {
+				t.Errorf("%d calls, %v; want %d", s.Calls, err, calls)
 			}
 			after, err := db.Log().Head(t.Context())
 			if err != nil || after.Size > before.Size != (c.want == nil) {

@@ -74,15 +74,25 @@ func (d *sessions) JoinNoted(ctx context.Context, key string, l label.Label, lim
 	return s, rises, nil
 }
 
-// Decided appends entries about a decision on a session, if it is as it was decided on: see [store.Session.Still].
-func (d *sessions) Decided(ctx context.Context, on store.Session, entries ...audit.Entry) error {
+// Decided appends entries about a decision on a session, if it is as it was decided on (see [store.Session.Still]), and
+// counts the call that may go by it, if counts is set. It returns the number of calls of the session, with this one.
+func (d *sessions) Decided(ctx context.Context, on store.Session, counts bool, entries ...audit.Entry) (calls int64, err error) {
 	if err := check(entries); err != nil {
-		return err
+		return 0, err
 	}
-	return d.do(ctx, &op{sessions: []string{on.Key}, entries: entries, run: func(_ context.Context, u *unit) error {
+	err = d.do(ctx, &op{sessions: []string{on.Key}, entries: entries, run: func(_ context.Context, u *unit) error {
 		now, _ := u.draft.Get(on.Key)
-		return on.Still(now)
+		calls = now.Calls
+		err := on.Still(now)
+		if err == nil && counts {
+			calls, err = u.draft.Count(on.Key)
+		}
+		return err
 	}})
+	if err != nil {
+		return 0, err
+	}
+	return calls, nil
 }
 
 // Count implements [store.Store].
