@@ -152,8 +152,9 @@ func (g *decider) write(
 // such a state and something was changed meanwhile.
 func (g *decider) decided(ctx context.Context, in decisionInput, e *record.Event) error {
 	r := in.request
+	counts := !r.asked && r.shown == nil // not a reply to a server, nor one that its server was shown: it was counted then
 	counted := g.approver.tracer.Count(r.traced(), in.found)
-	calls, err := g.evidence.state.Decide(ctx, r.decided, r.counts(), e)
+	calls, err := g.evidence.state.Decide(ctx, r.decided, counts, e)
 	stale := counted(int(calls), err)
 	if r.counted = err == nil; stale {
 		return session.ErrChanged

@@ -201,10 +201,6 @@ func (r *request) traced() *trace.Call {
 	return c
 }
 
-// counts reports whether the call adds to the calls of its session: a reply to a server does not, and one that its
-// server was shown was counted then.
-func (r *request) counts() bool { return !r.asked && r.shown == nil }
-
 // place returns where findings in a part of the call are; false if there are no exceptions of such findings.
 func (r *request) place(phase policy.Phase) (FindingPlace, bool) {
 	at := FindingPlace{r.Server, r.Reached, r.Method, r.Name, phase.String()}
