@@ -44,10 +44,13 @@ func (g *decider) settle(ctx context.Context, in decisionInput) (ruling, error) 
 	r, f := in.request, in.facts
 	by := g.rules.Load()
 	d := in.withholding(in.hiding(by, by.decide(f, r.reading.forms)))
-	if f.Trace != nil && d.Effect != policy.Allow { // people are shown where arguments come from
-		f.Trace()
+	hint := ""
+	if d.Effect != policy.Allow {
+		if f.Trace != nil { // people are shown where arguments come from
+			f.Trace()
+		}
+		hint = g.unreviewed(by, in)
 	}
-	hint := g.unreviewed(by, in, d)
 	held := g.approver.plans.rules.Load()
 	strict := held != nil && held.Strict
 	var planned approval
@@ -231,9 +234,9 @@ func (g *decider) barrier(r *request) *ruling {
 
 // unreviewed says that nobody has reviewed definitions of servers, if nothing else makes the agent session untrusted
 // and the request would go on otherwise: one review then ends such requests.
-func (g *decider) unreviewed(by *rules, in decisionInput, d decision) string {
+func (g *decider) unreviewed(by *rules, in decisionInput) string {
 	seen := in.facts.Session.Label
-	if d.Effect == policy.Allow || in.facts.Response != nil || !seen.Untrusted {
+	if in.facts.Response != nil || !seen.Untrusted {
 		return ""
 	}
 	servers := onlyDefinitions(seen, g.origins.of(in.request.Session))
