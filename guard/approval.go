@@ -110,7 +110,7 @@ func scope(in decisionInput, d decision) trace.Scope {
 		"once", r.Session.Principal, r.Session.Key, r.Server, r.Reached, r.Method, r.Name, r.Effective.String(), string(seen), d.by,
 		alertIDs(in.alerts), in.raised, // a yes after an alert is for its own call, and for none that was approved before
 	}
-	if namesThing(&in) {
+	if namesThing(&in) || unshown(&in) {
 		parts = append(parts, in.found.Since)
 	}
 	for _, m := range d.Matched {

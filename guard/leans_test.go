@@ -74,6 +74,8 @@ func TestLeansOnState(t *testing.T) {
 		{"gmail", "send_email", with(mail, "body", "/home/ann/report.txt"), true},
 		{"gmail", "send_email", with(mail, "threadId", "18c2"), true},
 		{"gmail", "send_email", with(mail, "more", "18c2"), true},
+		{"gmail", "send_email", with(mail, "attachReport", true), true},
+		{"gmail", "send_email", with(mail, "includeOriginal", true), true},
 		{"slack-reference", "slack_post_message", args{"channel_id": "C12", "text": "It rains."}, false},
 		{"slack-reference", "slack_reply_to_thread", args{"channel_id": "C12", "thread_ts": "12.5", "text": "It rains."}, true},
 		{"ms-365", "forward-mail-message", args{"messageId": "AAMk", "body": args{"Comment": "fyi", "ToRecipients": ann}}, true},

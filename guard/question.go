@@ -187,7 +187,7 @@ func grant(in decisionInput, by string) (to []overlay.Argument, binding string) 
 	slices.Sort(names)
 	carried := (in.found.Kinds() & (provenance.Private | provenance.Untrusted)).Names()
 	session := must(json.Marshal(in.facts.Session.Label))
-	if namesThing(&in) {
+	if namesThing(&in) || unshown(&in) {
 		by += " " + in.found.Since
 	}
 	return roles.Destinations, bind("grant", string(must(json.Marshal(names))), strings.Join(carried, " "),

@@ -90,10 +90,12 @@ func isPython(value string) bool { return pythonVersion().MatchString(value) }
 // names as a whole if they end in =. Those in harmless do not, and folders in placeVariables do if they depend on the
 // working folder.
 var (
-	sourceVariables = strings.Fields(`BASH_ENV= BUN_ CONTAINER_ CONTAINERS_ COREPACK_ DENO_ DOCKER_ DYLD_ GCONV_PATH= GIT_ GOBIN= GOCACHE= GOENV=
-		GOFLAGS= GOINSECURE= GOMODCACHE= GONOPROXY= GONOSUMDB= GOPATH= GOPRIVATE= GOPROXY= GOROOT= GOSUMDB= GOTOOLCHAIN= GOVCS= GOWORK= JAVA_TOOL_OPTIONS=
-		JDK_JAVA_OPTIONS= _JAVA_OPTIONS= LD_ NODE_ NPM_CONFIG_ PERL5 PIP_ PIPX_ PNPM_ PYTHON REGISTRIES_ RUBYLIB= RUBYOPT= SHELL= SHELLOPTS= SSL_CERT_
-		UV_ VIRTUAL_ENV= YARN_`)
+	sourceVariables = strings.Fields(`BASH_ENV= BASH_FUNC_ BUN_ CC= CGO_ COMSPEC= CONTAINER_ CONTAINERD_ CONTAINERS_
+		COREPACK_ CURL_CA_BUNDLE= CXX= DENO_ DOCKER_
+		DYLD_ GCONV_PATH= GIT_ GOAUTH= GOBIN= GOCACHE= GOCACHEPROG= GOENV= GOFLAGS= GOINSECURE= GOMODCACHE= GONOPROXY= GONOSUMDB=
+		GOPATH= GOPRIVATE= GOPROXY= GOROOT= GOSUMDB= GOTOOLCHAIN= GOVCS= GOWORK= JAVA_TOOL_OPTIONS= JDK_JAVA_OPTIONS= _JAVA_OPTIONS=
+		LD_ NERDCTL_ NODE_ NPM_CONFIG_ OPENSSL_ PATHEXT= PERL5 PIP_ PIPX_ PKG_CONFIG PNPM_ PREFIX= PYTHON REGISTRIES_
+		REQUESTS_CA_BUNDLE= RUBYLIB= RUBYOPT= SHELL= SHELLOPTS= SSL_CERT_ UV_ VIRTUAL_ENV= YARN_ ZDOTDIR=`)
 	placeVariables = strings.Fields(`APPDATA HOME LOCALAPPDATA PATH USERPROFILE XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS
 		XDG_DATA_HOME`)
 	harmless = strings.Fields("NODE_ENV NODE_NO_WARNINGS PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUNBUFFERED PYTHONUTF8")
@@ -135,11 +137,17 @@ var volumes = pattern.New(`^\w[\w.-]+$`)
 // isMount reports the same of a mount.
 func isMount(mount string) bool {
 	var from, to string
+	if strings.Contains(mount, `"`) { // of CSV
+		return false
+	}
 	for part := range strings.SplitSeq(mount, ",") {
-		switch name, value, _ := strings.Cut(part, "="); name {
+		switch name, value, _ := strings.Cut(part, "="); strings.ToLower(name) {
 		case "source", "src":
 			from = value
 		case "target", "destination", "dst":
+			if to != "" {
+				return false
+			}
 			to = value
 		}
 	}

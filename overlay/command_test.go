@@ -229,6 +229,8 @@ func TestSources(t *testing.T) {
 			docker run -v /evil:/data/../app mcp/server
 			docker run --volume=/evil:/usr/local/bin mcp/server
 			docker run --mount type=bind,src=evil,dst=/app mcp/server
+			docker run --mount type=bind,src=/home/ann/x,target=/projects/x,Target=/app mcp/server
+			docker run --mount type=bind,src=/home/ann/x,target=/projects/x,"target=/app" mcp/server
 			docker run --volumes-from evil mcp/server
 			docker run --env-file evil mcp/server
 			docker run -e NODE_OPTIONS=--import=data:evil mcp/server
@@ -254,9 +256,19 @@ func TestSources(t *testing.T) {
 	for variable, want := range map[string]bool{
 		"TOKEN=a": true, "PATH=/a:/b": true, `PATH=C:\a;C:\b`: true, "HOME=/a": true, "NODE_ENV=x": true, "GOOGLE_KEY=x": true, "PATH=/a:": false,
 		"HOME=evil": false, "node_options=--import=./x": false, "NPM_CONFIG_REGISTRY=x": false, "UV_INDEX_URL=x": false, "PYTHONPATH=x": false,
+		"GOCACHEPROG=x": false, "OPENSSL_CONF=x": false, "PREFIX=/x": false, "CONTAINERD_ADDRESS=x": false, "REQUESTS_CA_BUNDLE=/x": false,
 	} {
 		if got := (overlay.Server{Command: []string{"npx", "server"}, Env: []string{variable}}).Package() != ""; got != want {
 			t.Errorf("%s: %v", variable, got)
+		}
+		s := overlay.Server{Name: "x", Command: []string{"server"}, Env: []string{variable}}
+		if got := matching(t, "{command: server}").For(s) != nil; got != want {
+			t.Errorf("by its command, %s: %v", variable, got)
+		}
+	}
+	for _, program := range []string{"./server", "bin/server", `bin\server.exe`} {
+		if matching(t, "{command: server}").For(overlay.Server{Name: "x", Command: []string{program}}) != nil {
+			t.Errorf("%s is a program of the working folder", program)
 		}
 	}
 }

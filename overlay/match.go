@@ -33,10 +33,16 @@ func (s Server) Package() string {
 
 // runs returns the package that the server's command line runs.
 func (s Server) runs() fetched {
-	if slices.ContainsFunc(s.Env, func(variable string) bool { return !isSetting(variable) }) {
+	if !s.plain() {
 		return fetched{}
 	}
 	return commandPackage(s.Command)
+}
+
+// plain reports whether the program is none of the working folder, and no variable has it run other code.
+func (s Server) plain() bool {
+	return len(s.Command) > 0 && (!strings.ContainsAny(s.Command[0], `/\`) || isAbsolute(s.Command[0])) &&
+		!slices.ContainsFunc(s.Env, func(variable string) bool { return !isSetting(variable) })
 }
 
 func (m match) fits(s Server) bool {
@@ -46,7 +52,7 @@ func (m match) fits(s Server) bool {
 	if m.url != nil && !m.url.fits(s.URL) {
 		return false
 	}
-	if m.command != "" && (len(s.Command) == 0 || program(s.Command[0]) != m.command) {
+	if m.command != "" && (!s.plain() || program(s.Command[0]) != m.command) {
 		return false
 	}
 	if m.pkg == "" {

@@ -22,7 +22,8 @@ var recipientWords = setOfWords("to cc bcc recipient recipients email emails mai
 var idWords = setOfWords("id ids name")
 
 // The words that no path to a text has.
-var thingWords = setOfWords("attachment attachments file files path paths ref refs draft drafts template templates reply replies")
+var thingWords = setOfWords("attach attachment attachments original originals forward include includes quote saved " +
+	"file files path paths ref refs draft drafts template templates reply replies")
 
 func setOfWords(words string) map[string]bool {
 	set := map[string]bool{}
@@ -34,12 +35,12 @@ func setOfWords(words string) map[string]bool {
 
 // IsNoText reports whether a content is, for all that its name and value say, no text that goes as it stands.
 func IsNoText(a policy.Argument) bool {
-	if a.Text == "true" || a.Text == "false" {
-		return false
-	}
 	words := speech.NameWords(a.Path)
 	if slices.ContainsFunc(words, func(w string) bool { return thingWords[w] }) || namesFile(a.Text) {
 		return true
+	}
+	if a.Text == "true" || a.Text == "false" {
+		return false
 	}
 	last := speech.NameWords(a.Path[strings.LastIndexByte(a.Path, '.')+1:])
 	return len(last) == 0 || slices.ContainsFunc(last, func(w string) bool { return !textWords[w] })

@@ -288,6 +288,7 @@ func (t *Tracer) AddCall(c *Call, f *policy.Facts, found *Finding) (first, stale
 	})
 	if stale && found.Counting != nil {
 		found.Counting.RUnlock()
+		found.Counting = nil
 	}
 	if f.Session.Label.Untrusted && !stale {
 		t.sessions.above(c.Session, (*sessionTrace).doubt)

@@ -26,27 +26,41 @@ type descent struct {
 	shown   words  // and options as words
 	except  string // the option whose value, with | between them, are names that it leaves out
 	quiet   bool   // it shows them with the letter v alone
+	leaves  words  // folders that it leaves out
 	lines   bool   // it prints each name in a line of its own
+	list    words  // the option with which it does that
 	pattern bool   // it searches, and the first operand is the pattern
 }
 
 var searching = descent{deep: "rR", long: "--recursive", hidden: "*", except: "--exclude-dir", pattern: true}
 
 // descents are the programs that show files below a folder, by their names. The names and changes that git shows are
-// those of the work tree: the user's, as the folder is.
+// those of the work tree: the user's, as the folder is. A file that an option of rg chooses is shown though it is
+// hidden.
 var descents = map[string]descent{
 	"ls":   {deep: "R", long: "--recursive", flat: "d", whole: "--directory", hidden: "aAf", shown: "--all --almost-all"},
 	"tree": {always: true, depth: "-L", hidden: "a", except: "-I"},
 	"du":   {always: true, flat: "s", whole: "--summarize", depth: "-d --max-depth", hidden: "*"},
 	"find": {always: true, depth: "-maxdepth", hidden: "*", lines: true},
 	"grep": searching, "egrep": searching, "fgrep": searching,
-	"rg": {always: true, hidden: "u", shown: "--hidden", pattern: true},
-	"cp": {deep: "arR", hidden: "*", quiet: true},
-	"rm": {deep: "rR", hidden: "*", quiet: true},
+	"rg":           {always: true, hidden: "u", shown: "--hidden -g --glob -t --type", pattern: true},
+	"gofmt":        {always: true, hidden: "*", leaves: ".git", list: "-l"},
+	"git ls-files": {deep: "o", long: "--others", hidden: "*", leaves: ".git", lines: true},
+	"git status":   {long: "--ignored", hidden: "*", leaves: ".git"},
+	"cp":           {deep: "arR", hidden: "*", quiet: true},
+	"rm":           {deep: "rR", hidden: "*", quiet: true},
 }
 
 // descend notes the folders that a command shows files below of, and how all of the output so far names them.
-func (w *walk) descend(program string, r read, piped bool) {
+func (w *walk) descend(all []word, r read, piped bool) {
+	program := all[0].text
+	if program == "git" {
+		for _, listing := range []string{"ls-files", "status"} {
+			if slices.ContainsFunc(all, func(w word) bool { return w.text == listing }) {
+				program = "git " + listing
+			}
+		}
+	}
 	d, descends := descents[program]
 	if !descends || !d.goesDown(r) {
 		w.tell(w.passes(program, r, piped))
@@ -65,7 +79,7 @@ func (w *walk) descend(program string, r read, piped bool) {
 		w.deed.Trees = append(w.deed.Trees, t)
 	}
 	switch {
-	case d.lines && !r.has("-print0"):
+	case d.lines && !r.has("-print0"), r.has(d.list) && !r.has("-d"):
 		w.tell(Paths)
 	case d.pattern:
 		w.tell(r.told())
@@ -98,13 +112,17 @@ func (d descent) without(r read) (names []string) {
 		if o.names[0] != d.except {
 			continue
 		}
-		for name := range strings.SplitSeq(o.value.text, "|") {
+		values := []string{o.value.text}
+		if d.except == "-I" {
+			values = strings.Split(o.value.text, "|")
+		}
+		for _, name := range values {
 			if folderName().MatchString(name) {
 				names = append(names, name)
 			}
 		}
 	}
-	return names
+	return append(names, strings.Fields(string(d.leaves))...)
 }
 
 var folderName = pattern.New(`^[\w.-]+$`)

@@ -12,6 +12,7 @@ import (
 func TestTrees(t *testing.T) {
 	here := []cmdline.Tree{{Path: ".", Hidden: true}}
 	seen := []cmdline.Tree{{Path: "."}}
+	git := []string{".git"}
 	type want struct {
 		trees []cmdline.Tree
 		told  cmdline.Form
@@ -30,6 +31,10 @@ func TestTrees(t *testing.T) {
 		"grep -rn -- --exclude-dir=node_modules .": {here, "lines"}, "grep -rn --exclude-dir=n* x .": {here, "lines"},
 		"rg x": {seen, "named"}, "rg -n x": {seen, "lines"}, "rg -uu x": {here, "named"}, "rg --hidden -n x a": {[]cmdline.Tree{{Path: "a", Hidden: true}}, "lines"},
 		"rg --files": {seen, "paths"}, "rg -l x": {seen, "paths"}, "rg --no-filename x": {},
+		"rg -c -g '*' x": {here, ""}, "rg -n -t go x": {here, "lines"}, "git ls-files": {}, "git grep -o x": {}, "gofmt -d -s b": {[]cmdline.Tree{{Path: "b", Hidden: true, Except: git}}, ""},
+		"git ls-files -o": {[]cmdline.Tree{{Path: ".", Hidden: true, Except: git}}, "paths"}, "gofmt -l .": {[]cmdline.Tree{{Path: ".", Hidden: true, Except: git}}, "paths"},
+		"git status --ignored": {[]cmdline.Tree{{Path: ".", Hidden: true, Except: git}}, ""}, "git status -s": {},
+		"grep -rh '--exclude-dir=node_modules|vendor' x .": {here, ""},
 		// More than one command.
 		"grep -rn x . | head -20": {here, "lines"}, "grep -rn x . | sort": {here, "lines"}, "find . | wc -l": {here, "counts"}, "find . | sort | head -n 5": {here, "paths"},
 		"grep -rn x . || true": {here, "lines"}, "grep -rn x . 2>/dev/null": {here, "lines"},

@@ -202,7 +202,7 @@ func (w *walk) call(call *syntax.CallExpr, piped bool) bool {
 	if !ok || r.counts() || !w.apply(r) {
 		return false
 	}
-	w.descend(all[0].text, r, piped)
+	w.descend(all, r, piped)
 	return true
 }
 

@@ -39,7 +39,7 @@ func (s *search) run() (at, why string) {
 			}
 		}
 		for _, e := range all {
-			if s.skipped != nil && s.skipped(e.Name()) {
+			if s.skipped != nil && (e.IsDir() || e.Name()[0] == '.') && s.skipped(e.Name()) { // a link may have the name of a folder
 				continue
 			}
 			if at, why := s.look(strings.TrimSuffix(dir, sep)+sep+e.Name(), e); why != "" {

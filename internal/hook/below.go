@@ -29,13 +29,14 @@ type sight struct {
 	form  cmdline.Form // how its result names each file below these; "" if that is not known
 }
 
-// sightOf returns the sight of a call. A tool that goes through folders leaves out those of version control.
+// sightOf returns the sight of a call, of a command in the folder where it runs. A tool that goes through folders
+// leaves out those of version control.
 func sightOf(e *Event, known Ground, args json.RawMessage) (s sight) {
 	if e.Tool == e.Host.shell.tool {
 		raw, _ := rawjson.Get(args, "command")
 		line, _ := rawjson.String(raw)
 		deed, ok := e.Host.shell.reads(line)
-		if _, apart := rawjson.Get(args, "run_in_background"); ok && e.Host.streams && !apart && !isAnywhere(e.inFolder(args)) {
+		if _, apart := rawjson.Get(args, "run_in_background"); ok && e.Host.streams && !apart && !isAnywhere(e) {
 			s.form = deed.Told
 		}
 		s.trees = deed.Trees
@@ -88,6 +89,9 @@ func listing(tool string, args json.RawMessage) cmdline.Form {
 func below(ctx context.Context, e *Event, known Ground, args json.RawMessage) (l label.Label) {
 	if known == nil || e.Tool == "" || e.strange(known) != "" {
 		return l // it counts as the worst
+	}
+	if e.Tool == e.Host.shell.tool {
+		e = e.inFolder(args)
 	}
 	s := sightOf(e, known, args)
 	if len(s.trees) == 0 {

@@ -140,8 +140,10 @@ func TestSearchesOfEveryHost(t *testing.T) {
 		{"copilot", "grep", input{"pattern": "x"}, false}, {"copilot", "glob", input{"pattern": "*"}, false}, {"copilot", "view", input{"path": "."}, false},
 		{"opencode", "grep", input{"pattern": "x"}, false}, {"opencode", "list", input{}, false}, {"opencode", "glob", input{"pattern": "*"}, false},
 		{"claude-code", "LS", input{}, false},
+		{"gemini", "run_shell_command", input{"command": "ls -R lib", "dir_path": "src"}, false},
+		{"qwen", "run_shell_command", input{"command": "tree lib", "directory": "src"}, false}, {"opencode", "bash", input{"command": "grep -rh x lib", "workdir": "src"}, false},
 	} {
-		for _, place := range []string{"src/vendor/a.go", "src/a.go"} {
+		for _, place := range []string{"src/lib/vendor/a.go", "src/a.go"} {
 			m := newMachine(t, c.host)
 			m.repository("", "")
 			m.file(place, "x\n")
