@@ -198,6 +198,15 @@ func TestForeignFiles(t *testing.T) {
 	if got, _ := newDisk(t, policy.Enforce).make("s", "compare", map[string]string{"path": "/around", "content": "/around"}); !got.Untrusted {
 		t.Error("a folder that is read counts as one that is listed alone")
 	}
+	for files, many := range map[int]bool{100: false, 200: true} {
+		paths := map[string]string{}
+		for i := range files {
+			paths[fmt.Sprint("path", i)] = fmt.Sprintf("/home/%d.txt", i)
+		}
+		if got, _ := newDisk(t, policy.Enforce).make("s", "search", paths); got.Untrusted != many {
+			t.Errorf("a search of %d files: untrusted %v", files, got.Untrusted)
+		}
+	}
 	n := newDisk(t, policy.Enforce)
 	c := &guard.Call{Session: session.Ref{Key: "s", Principal: "ann"}, Server: "disk", Method: "resources/read", Name: "file:///clone/a", Params: json.RawMessage(`{"uri":"file:///clone/a"}`)}
 	answer(t, n.g, c, guard.Answer{Result: json.RawMessage(`{"contents":[]}`)})

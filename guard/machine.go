@@ -90,6 +90,9 @@ func (m machine) forms(r *request) (forms []json.RawMessage, unsure bool) {
 	return forms, found.unsure || found.most > maxForms
 }
 
+// maxLooked is how many files and folders of one call are looked at for content of other authors. More count as such.
+const maxLooked = 128
+
 // foreign returns the label of untrusted content in the files that a call reads. A folder stands for all that lies
 // below it, unless the overlay says that the call lists it alone. What tools of the host show is in the context of the
 // call.
@@ -97,12 +100,14 @@ func (m machine) foreign(r *request, reads []string) (l label.Label) {
 	if m.files == nil {
 		return l
 	}
+	looked := map[string]bool{}
 	for _, uri := range reads {
-		if scheme, _, ok := strings.Cut(uri, ":"); !ok || !strings.EqualFold(scheme, "file") {
+		if scheme, _, ok := strings.Cut(uri, ":"); !ok || !strings.EqualFold(scheme, "file") || looked[uri] {
 			continue
 		}
+		looked[uri] = true
 		path, _, open := strings.Cut(uri, "{")
-		if open || m.files.Foreign(r.Server, path) != "" {
+		if open || len(looked) > maxLooked || m.files.Foreign(r.Server, path) != "" {
 			return untrusted()
 		}
 		if !r.Host && !slices.Contains(r.resources.Folders, uri) && m.files.Inside(r.Server, path, nil) != "" {
