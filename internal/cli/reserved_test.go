@@ -24,7 +24,7 @@ bench, bench agentdojo, bench day, completion, completion bash, completion fish,
 conformance answer, conformance gateway, conformance reader, conformance relay, conformance server, conformance vectors, demo, demo server,
 detect, detect exceptions, detect rules, detect test, doctor, exec, exec check, exec child, folders, help, install [--no-hooks], interceptor, labels, lint, login,
 logout, overlay, overlay check, overlay list, plan, plan check, policy, policy check, policy default, policy explain, policy prove, policy replay, policy test,
-reload [--accept], report, review [--accept], serve [--stop], servers, service, service status, session, session list, state, state backup, status, tools,
+reload [--accept], report, review [--accept], serve [--stop], servers, service, service status, session, session list, state, state backup [--keys], status, tools,
 version, watch, wrap [--console]`, ",")
 
 // TestReservedCommands holds each command to be one that an agent may run, or one that hooks and the gateway refuse.

@@ -79,7 +79,7 @@ func (g *Ground) standing() *standing {
 			e := d.follow(g.owns[i].name)
 			plain = plain && !e.blind && e.process == "" && (!e.unsure || e.node.linked)
 			s.own[i] = owned{&g.owns[i], e.path, d.stat(e.path), d.stat(filepath.Dir(e.path))}
-			s.own[i].file.linked = false // a name that comes elsewhere is no matter of this one
+			s.own[i].file.linked, s.own[i].dir.linked = false, false // a name that comes elsewhere is no matter of this one
 		}
 		d.stat(sep) // which is around all others
 		names := make(lasting.Names, len(d.seen))

@@ -22,7 +22,7 @@ var reserved = [][]string{{"approve"}, {"deny"}, {"console"}, {"hook"}, {"serve"
 	{"detect", "accept"}, {"detect", "exceptions", "remove"}, {"folders", "confirm"}, {"folders", "remove"}, {"labels", "clear"},
 	{"run", "--console"}, {"wrap", "--console"}, {"service", "install"}, {"service", "uninstall"}, {"servers", "restore"},
 	{"session", "declassify"}, {"session", "end"}, {"session", "forget"}, {"session", "new"},
-	{"state", "init"}, {"state", "prune"}, {"state", "rebuild"}, {"state", "restore"}}
+	{"state", "backup", "--keys"}, {"state", "init"}, {"state", "prune"}, {"state", "rebuild"}, {"state", "restore"}}
 
 // Words in the names of arguments and tools.
 var (

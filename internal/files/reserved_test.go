@@ -32,7 +32,7 @@ func TestOrdersOfShells(t *testing.T) {
 		"xgit -C weir approve K", "env git -C x weir approve K", "git -C x && weir approve K", "git -C weir; weir approve K", "git -C weir;weir approve K", "git -C weir&& approve K",
 		"xargs -I grep weir f", "xargs -a f -n 1 weir", "xargs sh -c 'grep weir' x", "xargs rg --pre weir", "xargs echo weir | sh", "xargs grep approve weir",
 		"xargs -P 2 -d grep weir session", "xargs env weir", "weir state backup `weir $x`", "weir state backup $(weir $x)", "weir state $x backup", "weir detect exceptions $x ID",
-		"weir session --store $x list", "weir reload $x", "weir state \"$x\"", "weir state backup; weir $x", "weir state restore $HOME/x",
+		"weir session --store $x list", "weir reload $x", "weir state \"$x\"", "weir state backup; weir $x", "weir state backup $HOME/x", "weir state backup --keys x", "weir state backup $x y", "weir state restore $HOME/x",
 		"export $(printf WEIR_%s SCRIPTED_APPROVAL)=1", "set weir_scripted_approval=1",
 	}
 	ordinary := []string{
@@ -43,7 +43,7 @@ func TestOrdersOfShells(t *testing.T) {
 		"cat <<E\nweir keeps *one* label\nE", `subprocess.run(["weir", "status"])`, "weir policy test policy.yaml", "npx weir-mcp status", "go test ./internal/approve -run Weir",
 		`git -C ~/src/weir commit -m "deny what is not known"`, "git -C ~/src/weir add -A && git -C ~/src/weir commit -m 'approve: ask'", "git -C ../weir log --grep approve | head",
 		"git -C weir commit -m \"$(cat <<'EOF'\nhook: deny it\nEOF\n)\"", "find . -name '*.go' | xargs grep weir", "git ls-files | xargs -0 grep -n weir", "find . -print0 | xargs -0 -n10 grep -l weir",
-		"weir state backup $HOME/x", "weir session list --principal $USER", "weir audit show $n | head", "weir detect test *.toml",
+		"weir state backup /tmp/x", "weir session list --principal $USER", "weir audit show $n | head", "weir detect test *.toml",
 		"cd weir && pwd && git commit -m 'hook: a function of history()'", "cd weir/internal/approve && ls", "approve-all --yes", "weir lint *.json", "weir tools --config $HOME/weir.yaml", "echo approve", "rm *.o && echo deny",
 	}
 	for want, commands := range map[bool][]string{true: refused, false: ordinary} {
