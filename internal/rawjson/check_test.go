@@ -153,6 +153,25 @@ func TestCheckReadsEachByte(t *testing.T) {
 	}
 }
 
+// A document that ends anywhere, a string in it too, is refused like any other that is none.
+func TestCheckReadsNoFurther(t *testing.T) {
+	for _, doc := range []string{
+		`{"method":"` + strings.Repeat("a", 70) + `","b":"` + strings.Repeat(`\u00e9\n`, 9) + `","c":[1.5e+3,true,null]}`,
+		`"` + strings.Repeat("é", 40) + strings.Repeat(`\ud83d\ude00`, 4) + `"`,
+	} {
+		for from := range 20 { // so that words begin anywhere
+			doc := strings.Repeat(" ", from) + doc
+			for end := range len(doc) + 1 {
+				cut := slices.Clip([]byte(doc[:end]))
+				_, _, err := rawjson.CheckMembers(cut, nil)
+				if got, want := err == nil, json.Valid(cut); got != want || want != (rawjson.Check(cut) == nil) {
+					t.Fatalf("%q is accepted: %v, want %v", cut, got, want)
+				}
+			}
+		}
+	}
+}
+
 // Check must never accept what encoding/json or jsontext refuses; what it refuses for its syntax, encoding/json refuses too.
 func FuzzCheck(f *testing.F) {
 	for _, doc := range []string{

@@ -214,6 +214,9 @@ func (c *checker) text(i int) (end int, escaped, wide bool) {
 			}
 			i += 16
 		}
+		if i == len(data) {
+			break // without an end
+		}
 		switch b := data[i]; {
 		case b == '"':
 			return i + 1, escaped, wide
